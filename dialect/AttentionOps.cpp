@@ -92,6 +92,10 @@ LogicalResult AttentionOp::verify() {
     return emitOpError("expects scores ")
            << shapeText(scores) << " of f32, got " << given.getType();
   }
+  if (!hasSoftmax() && getEmptyRow() != EmptyRow::zero) { // C11
+    return emitOpError("expects empty_row zero without a softmax: the weights "
+                       "of a row without kept keys are 0");
+  }
   return verifyMemory(*this); // C10
 }
 

@@ -35,6 +35,14 @@ def Hova_AttentionOp : Hova_Op<"attention", [Pure, AttrSizedOperandSegments,
     `(S, kept) = scores(R, batch, head, query, key, captured)`,
     `P = softmax over kept keys of S`, `O = P V`.
 
+    With another `normalization` the region makes the weights themselves, in
+    which 0 stands for keys that are not kept or have a score of -inf: `P_ij = S_ij` (`none`), or
+    `P_ij = S_ij / sum_j S_ij` (`sum`), where a row whose sum is 0 is 0. So
+    weights are any element-wise function of scores, such as sigmoids (Ramapuram
+    et al., Theory, Analysis, and Best Practices for Sigmoid Self-Attention) or
+    rectified scores (Wortsman et al., Replacing Softmax with ReLU in Vision
+    Transformers).
+
     Operands: query `[batch, q_len, heads*key_width]`, key `[batch, kv_len,
     key_value_heads*key_width]`, value `[batch, kv_len,
     key_value_heads*value_width]`; optional `score_vector [heads*key_width]`,
@@ -53,7 +61,7 @@ def Hova_AttentionOp : Hova_Op<"attention", [Pure, AttrSizedOperandSegments,
     tensors. It computes with scalars of arith and math and reads elements of the
     captured tensors (`hova.element`). Scores are f32 at least.
 
-    Finite scores of any size have a softmax; a row with a score of +inf or NaN
+    Of a softmax: finite scores of any size have one; a row with a score of +inf or NaN
     that is kept, or with none but -inf, is NaN. A key is also masked where the
     region makes -inf of a raw score of 0, as a bias of -inf does. A row without
     kept keys yields 0 (`empty_row = zero`) or the mean of all values
@@ -76,6 +84,7 @@ def Hova_AttentionOp : Hova_Op<"attention", [Pure, AttrSizedOperandSegments,
       are [batch, heads, q_len, kv_len] of f32.
     - C10: memory_key and memory_value come together, have at least one slot and
       agree in slots, and have the widths of key and value.
+    - C11: empty_row is zero without a softmax.
 
     ```mlir
     func.func @attend(%q: tensor<1x9x64xf32>, %k: tensor<1x7x64xf32>,
@@ -101,6 +110,8 @@ def Hova_AttentionOp : Hova_Op<"attention", [Pure, AttrSizedOperandSegments,
       Variadic<AnyTypeOf<[Hova_Tensor, Hova_Ids, Hova_Mask]>>:$captured,
       DefaultValuedAttr<Hova_Similarity,
           "::hova::DotAttr::get($_builder.getContext())">:$similarity,
+      DefaultValuedAttr<Hova_Normalization,
+          "::hova::Normalization::softmax">:$normalization,
       ConfinedAttr<I64Attr, [IntPositive]>:$heads,
       DefaultValuedAttr<Hova_EmptyRow, "::hova::EmptyRow::zero">:$empty_row,
       OptionalAttr<ConfinedAttr<I64Attr, [IntPositive]>>:$key_value_heads);
@@ -125,6 +136,10 @@ def Hova_AttentionOp : Hova_Op<"attention", [Pure, AttrSizedOperandSegments,
     /// What the region computes, by name.
     ::hova::ScoreRegion scoreRegion() {
       return ::hova::ScoreRegion(getScoreRegion());
+    }
+    /// Whether weights are a softmax of scores.
+    bool hasSoftmax() {
+      return getNormalization() == ::hova::Normalization::softmax;
     }
     /// Whether the scores are read and the result is not: then no value is.
     bool givesScoresAlone() {

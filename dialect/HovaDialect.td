@@ -46,6 +46,11 @@ def Hova_FeatureMapEnum : Hova_Enum<"FeatureMap",
     ["softmax", "relu", "exp"]>;
 def Hova_FeatureMap : EnumAttr<Hova_Dialect, Hova_FeatureMapEnum, "feature_map">;
 
+def Hova_NormalizationEnum : Hova_Enum<"Normalization",
+    "how scores become weights: by a softmax, over the sum of the row, or as they are",
+    ["softmax", "sum", "none"]>;
+def Hova_Normalization : EnumAttr<Hova_Dialect, Hova_NormalizationEnum, "normalization">;
+
 def Hova_EmptyRowEnum : Hova_Enum<"EmptyRow",
     "result of a row without kept keys: zero, or the mean of all values",
     ["zero", "uniform"]>;

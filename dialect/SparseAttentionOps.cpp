@@ -169,8 +169,8 @@ Operation *BlockSparseAttentionOp::computeRowRange(RewriterBase &rewriter,
       rewriter, getLoc(), type.clone({shape[0], count, shape[2]}),
       /*scores=*/Type(), rows, getKey(), getValue(),
       /*score_vector=*/none, /*memory_key=*/none, /*memory_value=*/none,
-      getCaptured(), DotAttr::get(getContext()), getHeads(), EmptyRow::zero,
-      getKeyValueHeadsAttr());
+      getCaptured(), DotAttr::get(getContext()), Normalization::softmax,
+      getHeads(), EmptyRow::zero, getKeyValueHeadsAttr());
   Region &region = some.getScoreRegion();
   rewriter.cloneRegionBefore(getScoreRegion(), region, region.end());
   shiftQueries(rewriter, some.scoreRegion(), offset);

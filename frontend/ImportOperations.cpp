@@ -201,6 +201,8 @@ static Operation *importAttention(OperationImport &op) {
   Value memoryKey = op.optionalOperand("memory_key"),
         memoryValue = op.optionalOperand("memory_value");
   auto similarity = op.dialectAttribute<SimilarityAttrInterface>("similarity");
+  auto normalization = op.enumerator<NormalizationAttr, Normalization>(
+      "normalization", symbolizeNormalization);
   auto emptyRow = EmptyRowAttr::get(
       builder.getContext(), op.word<EmptyRow>("empty_row", symbolizeEmptyRow));
   SmallVector<Value> captured;
@@ -213,7 +215,7 @@ static Operation *importAttention(OperationImport &op) {
   llvm::append_range(captured, op.operands("captured"));
   auto attention = AttentionOp::create(
       builder, op.loc, op.result(), op.result("scores"), query, key, value,
-      scoreVector, memoryKey, memoryValue, captured, similarity,
+      scoreVector, memoryKey, memoryValue, captured, similarity, normalization,
       builder.getI64IntegerAttr(op.integer("heads")), emptyRow, keyHeadsOf(op));
   writeScores(op, attention, masks);
   return attention;

@@ -20,9 +20,9 @@ namespace {
 /// Sizes of one attention.
 struct Attention {
   Attention(AttentionOp op, const OperandValues &value)
-      : similarity(op.getSimilarity()), emptyRow(op.getEmptyRow()),
-        batch(value(op.getQuery()).getShape()[0]), heads(op.getHeads()),
-        queries(value(op.getQuery()).getShape()[1]),
+      : similarity(op.getSimilarity()), normalization(op.getNormalization()),
+        emptyRow(op.getEmptyRow()), batch(value(op.getQuery()).getShape()[0]),
+        heads(op.getHeads()), queries(value(op.getQuery()).getShape()[1]),
         keys(value(op.getKey()).getShape()[1]),
         columns(keys + (op.getMemoryKey()
                             ? value(op.getMemoryKey()).getShape()[0]
@@ -38,6 +38,7 @@ struct Attention {
   }
 
   SimilarityAttrInterface similarity;
+  Normalization normalization;
   EmptyRow emptyRow;
   int64_t batch, heads, queries, keys;
   int64_t columns; ///< keys, and the slots of a memory after them
@@ -91,6 +92,24 @@ static void sumTerms(const Attention &attention, const std::vector<T> &q,
   }
 }
 
+/// Scores of one query become weights without a softmax: 0 where masked.
+template <typename T>
+static void weightsRow(const Attention &attention, ScoreRow<T> &scores,
+                       T *row) {
+  T sum = 0;
+  for (int64_t j = 0; j < attention.columns; ++j) {
+    T score = scores.scores()[j];
+    bool isMasked = score == -std::numeric_limits<T>::infinity();
+    row[j] = scores.isKept(j) && !isMasked ? score : T(0);
+    sum += row[j];
+  }
+  if (attention.normalization == Normalization::sum) {
+    for (int64_t j = 0; j < attention.columns; ++j) {
+      row[j] = sum == 0 ? T(0) : row[j] / sum;
+    }
+  }
+}
+
 /// Raw scores of one query become probabilities: 0 where masked. What the
 /// region carries is copied to `given`, unless that is null.
 template <typename T>
@@ -101,6 +120,9 @@ static void softmaxRow(const Attention &attention, HeadScores<T> &scores,
   std::copy_n(own.scores().data(), attention.columns, row);
   if (given) {
     std::copy_n(own.carried()->data(), attention.keys, given);
+  }
+  if (attention.normalization != Normalization::softmax) {
+    return weightsRow(attention, own, row);
   }
   T peak = -std::numeric_limits<T>::infinity();
   bool any = false, undefined = false;

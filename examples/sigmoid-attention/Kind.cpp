@@ -50,7 +50,7 @@ AttentionKind sigattn::sigmoidKind() {
       {{"score_bias", "mask", "score", "keep", "scores", "causal"},
        "\"%\" has no meaning for kind sigmoid, whose keys all count but for "
        "key_valid"},
-      {{"temperature", "memory"},
+      {{"normalize", "temperature", "memory"},
        "\"%\" has no meaning for kind sigmoid, which has no softmax"},
       {{"empty_row"}, "no row of kind sigmoid is empty: it has its sink"},
   };

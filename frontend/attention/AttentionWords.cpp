@@ -48,6 +48,9 @@ Attributes attentionAttributes() {
       kindAttribute(),
       number("scale", "1/sqrt(head_width)", "factor on the scores (softmax)"),
       boolean("causal", "false", "query i sees key j if j <= i + Nk - Nq"),
+      word("normalize", "softmax", {"softmax", "sum", "none"},
+           "how scores become weights: by a softmax, over the sum of their "
+           "row, or as they are"),
       word("empty_row", "zero", {"zero", "uniform"},
            "the result where every key is masked: zero, or the mean of all "
            "values"),

@@ -140,6 +140,8 @@ AttentionKind bigbirdKind() {
       {{"scores"},
        "a bigbird has scores of a few blocks of keys alone, so it has none to "
        "give"},
+      {{"normalize"},
+       "kind bigbird has a softmax alone; use kind softmax with \"keep\""},
       {{"temperature"}, "\"temperature\" has no meaning for kind bigbird"},
       {{"memory"},
        "the blocks of a bigbird have no place for the slots of a memory"},

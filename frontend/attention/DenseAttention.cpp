@@ -124,13 +124,40 @@ operandsOf(LayerContext &layer, DenseAttention &attention, int64_t slots,
   return operands;
 }
 
+/// Without a softmax scores are weights, and what only a softmax gives a
+/// meaning to is a mistake.
+static bool checkNormalize(LayerContext &layer, const AttentionInputs &inputs,
+                           const std::string &normalize) {
+  if (normalize == "softmax") {
+    return true;
+  }
+  std::string without = "\"normalize\": " + inQuotes(normalize) + " ";
+  if (layer.word("empty_row", "zero") != "zero") {
+    layer.attributeError("empty_row", "a row without keys is zero with " +
+                                          without + "as all its weights are");
+  }
+  if (layer.given("temperature") && layer.number("temperature", 1) != 1) {
+    layer.attributeError("temperature", "\"temperature\" has no meaning with " +
+                                            without + "which has no softmax");
+  }
+  if (inputs.windowClasses && !layer.isWord("mask_value", "-inf")) {
+    layer.attributeError("shift",
+                         "the mask of a shift is a number that is added to "
+                         "scores, which hides a key in front of a softmax "
+                         "alone: " +
+                             without + "needs \"mask_value\": \"-inf\"");
+  }
+  return !layer.hasFailed();
+}
+
 ValueRef attendDensely(LayerContext &layer, DenseAttention attention) {
   AttentionInputs &inputs = attention.inputs;
   std::string emptyRow = layer.word("empty_row", "zero");
+  std::string normalize = layer.word("normalize", "softmax");
   int64_t slots = layer.integer("memory", 0);
   double temperature = layer.number("temperature", 1);
   bool givesScores = layer.boolean("scores", false);
-  if (layer.hasFailed()) {
+  if (layer.hasFailed() || !checkNormalize(layer, inputs, normalize)) {
     return poison;
   }
   Shape query = layer.shape(inputs.query);
@@ -148,6 +175,7 @@ ValueRef attendDensely(LayerContext &layer, DenseAttention attention) {
       {"similarity", Scalar::ofText(attention.similarity)},
       {"heads", Scalar::ofInteger(inputs.heads)},
       {"scale", Scalar::ofReal(attention.scale)},
+      {"normalization", Scalar::ofText(normalize)},
       {"empty_row", Scalar::ofText(emptyRow)},
       {"temperature", Scalar::ofReal(temperature)}};
   if (inputs.causal > 0) {

@@ -195,6 +195,9 @@ AttentionKind performerKind() {
        "a performer has no scores that % could change; use key_valid for "
        "padding, or \"causal\""},
       {{"scores"}, "a performer has no scores to give"},
+      {{"normalize"},
+       "\"normalize\" has no meaning for kind performer, whose weights are "
+       "products of features over their sum"},
       {{"temperature"},
        "\"temperature\" has no meaning for kind performer, which has no "
        "softmax"},

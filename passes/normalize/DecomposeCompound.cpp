@@ -100,8 +100,8 @@ struct ScoresOfQueriesAndKeys final : OpRewritePattern<AttentionOp> {
         rewriter, op.getLoc(), type.clone(queries), op.getScores().getType(),
         op.getQuery(), op.getKey(), /*value=*/op.getKey(), op.getScoreVector(),
         /*memory_key=*/none, /*memory_value=*/none, op.getCaptured(),
-        op.getSimilarity(), op.getHeads(), EmptyRow::zero,
-        op.getKeyValueHeadsAttr());
+        op.getSimilarity(), Normalization::softmax, op.getHeads(),
+        EmptyRow::zero, op.getKeyValueHeadsAttr());
     rewriter.inlineRegionBefore(op.getScoreRegion(), scores.getScoreRegion(),
                                 scores.getScoreRegion().end());
     yield = scores.scoreRegion().getYield();

@@ -49,6 +49,32 @@ Bad keep(const char *name, const std::string &expression,
   return attention(name, "\"keep\": \"" + expression + "\"", message);
 }
 
+std::vector<Bad> weights() {
+  return {
+      attention("weights_are_no_mean",
+                R"("normalize": "sum", "empty_row": @"uniform")",
+                "a row without keys is zero with \"normalize\": \"sum\" as all "
+                "its weights are"),
+      attention("weights_have_no_temperature",
+                R"("normalize": "none", "temperature": @2)",
+                "\"temperature\" has no meaning with \"normalize\": \"none\" "
+                "which has no softmax"),
+      attention("weights_in_shifted_windows",
+                R"("normalize": "none", "window": 2, "grid_height": 2, )"
+                R"("clamp": "per_axis", "shift": @1)",
+                "the mask of a shift is a number that is added to scores"),
+      attention("weights_of_a_performer",
+                R"("kind": "performer", "normalize": @"sum")",
+                "\"normalize\" has no meaning for kind performer, whose weights "
+                "are products of features over their sum"),
+      attention("weights_of_a_bigbird",
+                R"("kind": "bigbird", "normalize": @"none")",
+                "kind bigbird has a softmax alone"),
+      attention("weights_are_a_word", R"("normalize": @"l1")",
+                "unknown word \"l1\"; expected softmax, sum, none"),
+  };
+}
+
 std::vector<Bad> syntax() {
   return {
       score("ends_early", "score +@", "expected a number, a name or '('"),
@@ -267,6 +293,8 @@ TEST_P(BadScores, have_an_error_at_their_place) { expectRejected(GetParam()); }
 const auto nameOf = [](const auto &info) {
   return std::string(info.param.name);
 };
+INSTANTIATE_TEST_SUITE_P(Weights, BadScores, testing::ValuesIn(weights()),
+                         nameOf);
 INSTANTIATE_TEST_SUITE_P(Syntax, BadScores, testing::ValuesIn(syntax()),
                          nameOf);
 INSTANTIATE_TEST_SUITE_P(Names, BadScores, testing::ValuesIn(names()), nameOf);

@@ -117,6 +117,15 @@ def probabilities(scores, keep, empty_row="zero"):
     return np.where(any_kept, weights / np.where(any_kept, total, 1.0), empty)
 
 
+def weights_of(scores, keep, normalize):
+    """Scores as weights, 0 where a key is masked, by a bias of -inf too; over their sum, unless that is 0."""
+    weights = np.where(keep & ~np.isneginf(scores), scores, 0.0)
+    if normalize == "none":
+        return weights
+    total = weights.sum(axis=-1, keepdims=True)
+    return np.where(total == 0, 0.0, weights / np.where(total == 0, 1.0, total))
+
+
 def softmax_scores(q, k, scale=None):
     """scale Q K^T on [B, M, N, d]; scale is 1 / sqrt(d) unless given."""
     if scale is None:
@@ -158,7 +167,7 @@ def mix(weights, v):
 
 def attend(
     scores, v, score_bias=None, causal=False, key_valid=None, mask=None,
-    empty_row="zero", slots=0, temperature=1.0, mix=mix,
+    empty_row="zero", slots=0, temperature=1.0, mix=mix, normalize="softmax",
 ):
     """softmax(mask((scores + score_bias) / temperature)) V; `mix` is the product
     with V.
@@ -172,6 +181,8 @@ def attend(
     seen = kept((*scores.shape[:-1], keys), causal, key_valid, mask, score_bias)
     keep = np.ones(scores.shape, dtype=bool)
     keep[..., :keys] = seen
+    if normalize != "softmax":
+        return mix(weights_of(scores, keep, normalize), v)
     return mix(probabilities(scores / temperature, keep, empty_row), v)
 
 

@@ -192,6 +192,21 @@ def cases():
                     queries=7, keys=13, causal=True, padding=True)
     yield attention("keep_empty_rows_uniform", keep="key < query - 2", queries=7, keys=9,
                     causal=True, empty_row="uniform")
+    yield attention("weights_sigmoid", "sigmoid(score - log(keys))", normalize="none",
+                    queries=37, padding=True, causal=True)
+    yield attention("weights_relu", "max(score, 0) / keys", normalize="none", queries=21,
+                    keys=70, gives=True)
+    yield attention("weights_relu_over_sum", "max(score, 0)", "key < query + 3",
+                    normalize="sum", queries=67, batch=1)
+    yield attention("weights_polynomial", "(1 + score)**2", normalize="sum", heads=4,
+                    key_value_heads=2, horizontal=True, padding=True)
+    yield attention("weights_empty_rows", "score**2 + 0.5", "key < query - 5", queries=7,
+                    keys=13, normalize="sum")
+    yield attention("weights_as_they_are", normalize="none", memory=3, queries=6)
+    yield attention("weights_additive", "exp(score)", normalize="sum", kind="additive",
+                    hidden=5)
+    yield window("weights_shifted", (4, 6), 2, 1, "sigmoid(score)", relative_bias=True,
+                 mask_value="-inf", normalize="none")
     yield window("score_windows", (4, 6), 2, 1, "score + bias[batch, head, key, query]",
                  "key <= query + 1", relative_bias=True, reads=[("bias", (2, 2, 4, 4))])
     yield window("score_windows_capped", (6, 6), 3, 0,

@@ -9,6 +9,7 @@ float64 rounds nothing: the bound is tier T3 of the numeric policy with either s
 """
 
 import json
+import math
 from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Callable
@@ -38,6 +39,7 @@ class Form:
     attributes: dict
     score: Callable = lambda s, _: s
     keep: Callable = lambda _: torch.tensor(True)
+    weigh: Callable = lambda s: torch.softmax(s, dim=-1)  # -inf where masked
     scale: float = HEAD_WIDTH**-0.5
     tables: dict = field(default_factory=dict)
     inputs: dict = field(default_factory=dict)
@@ -90,7 +92,7 @@ class Attention(nn.Module):
         v = self.in_heads(self.value, x, form.kv_heads)
         scores = form.score(q @ k.transpose(2, 3) * form.scale, given)
         kept = form.keep(given).expand(scores.shape)
-        shares = torch.softmax(scores.masked_fill(~kept, -torch.inf), dim=-1)
+        shares = form.weigh(scores.masked_fill(~kept, -torch.inf))
         # A row without keys is 0.
         shares = shares.masked_fill(~kept.any(-1, keepdim=True), 0)
         rows_of_heads = self.stored(shares) @ v
@@ -276,6 +278,34 @@ def graph_distances(rows):
     )
 
 
+def sigmoids(rows):
+    """Ramapuram et al., Sigmoid Self-Attention: no key competes with another."""
+    return Form(
+        {"score": "sigmoid(score - log(keys))", "normalize": "none", "causal": True},
+        lambda s, _: s - math.log(rows),
+        causal,
+        weigh=torch.sigmoid,
+    )
+
+
+def rectified(rows):
+    """Wortsman et al., Replacing Softmax with ReLU in Vision Transformers."""
+    return Form(
+        {"score": "max(score, 0) / keys", "normalize": "none"},
+        weigh=lambda s: torch.relu(s) / rows,
+    )
+
+
+def rectified_over_sum(rows):
+    """The same over its sum, with a floor."""
+    return Form(
+        {"score": "max(score, 0) + 0.25", "normalize": "sum", "causal": True},
+        lambda s, _: torch.relu(s) + 0.25,
+        causal,
+        weigh=lambda s: nn.functional.normalize(s.masked_fill(s == -torch.inf, 0), p=1, dim=-1),
+    )
+
+
 def relative_bias(rows):
     return Form(
         {"score": f"score + near[head, query - key + {rows - 1}]"},
@@ -336,6 +366,9 @@ FORMS = (
     prefix_and_documents,
     soft_cap,
     graph_distances,
+    sigmoids,
+    rectified,
+    rectified_over_sum,
     relative_bias,
 )
 

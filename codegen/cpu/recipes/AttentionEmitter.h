@@ -109,6 +109,14 @@ private:
   /// What is left to do where the scores are all that is read.
   void emitScoresAlone(mlir::Value row, int64_t height, const Panels &panels);
   void emitSoftmax(mlir::Value row, int64_t height, const Panels &panels);
+  /// The same without a softmax: the region has made weights.
+  void emitWeights(mlir::Value row, int64_t height, const Panels &panels);
+  /// Weights of row `i`, to where values are multiplied with them; returns
+  /// their sum with `sum`, which may be null.
+  mlir::Value storeWeights(mlir::Value weights, mlir::Value i,
+                           const KeyPanel &panel, mlir::Value sum);
+  /// One over the sum of row `i`, or 0 where it may have none.
+  void storeInverse(mlir::Value sum, mlir::Value i, bool mayBeZero);
   void emitMaximum(mlir::Value i, mlir::Value query, const Panels &panels);
   /// The rows whose scores are too large to take exponentials of them as they
   /// are.
@@ -132,11 +140,12 @@ private:
   mlir::Value limitedEarly(mlir::Value scores, const KeyPanel &panel) {
     return limits && !scalesEarly() ? limited(scores, panel) : scores;
   }
-  /// The lesser of each score and the limit of its key.
+  /// The lesser of each score and the limit of its key; of weights, 0 where
+  /// that is -inf.
   mlir::Value limited(mlir::Value scores, const KeyPanel &panel);
   /// What the region makes of the raw scores of a panel, unless it is a factor
-  /// that exponentials take; masked are -inf. What it carries becomes the
-  /// result that is the scores, where `isCarried` says.
+  /// that exponentials take; masked are -inf, or 0 without a softmax. What it
+  /// carries becomes the result that is the scores, where `isCarried` says.
   mlir::Value maskedScores(mlir::Value raw, mlir::Value query,
                            const KeyPanel &panel, bool isCarried = false);
   void storeScores(mlir::Value score, mlir::Value query, const KeyPanel &panel,
@@ -190,10 +199,12 @@ private:
     return layout.slots ? mayHaveEmptyRows(form, layout.extents())
                         : !(form.conditions.empty() && form.isRaw());
   }
+  /// Whether the exponential takes on the factor of scores.
+  bool leavesFactor() { return form.factor > 0 && op.hasSoftmax(); }
   /// Whether the region does more to scores than a factor in front of the
   /// exponential, or gives them away.
   bool scalesEarly() {
-    return !form.isRaw() || !(form.factor > 0) || op.getScores();
+    return !form.isRaw() || !leavesFactor() || op.getScores();
   }
 
   KernelEmitter &e;

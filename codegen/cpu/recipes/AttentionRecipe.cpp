@@ -201,7 +201,11 @@ void AttentionEmitter::emitBlock(Value row, int64_t height) {
   if (!layout.valueWidth) {
     return emitScoresAlone(row, height, panels);
   }
-  emitSoftmax(row, height, panels);
+  if (op.hasSoftmax()) {
+    emitSoftmax(row, height, panels);
+  } else {
+    emitWeights(row, height, panels);
+  }
   emitValues(row, height, panels);
 }
 

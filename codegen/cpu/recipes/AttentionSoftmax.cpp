@@ -82,6 +82,11 @@ Value AttentionEmitter::limited(Value scores, const KeyPanel &panel) {
   if (limit.getType() != scores.getType()) {
     limit = make<vector::BroadcastOp>(scores.getType(), limit);
   }
+  if (!op.hasSoftmax()) {
+    Value zero = e.splat(0, cast<VectorType>(limit.getType()));
+    Value isKept = make<arith::CmpFOp>(arith::CmpFPredicate::OGT, limit, zero);
+    return make<arith::SelectOp>(isKept, scores, zero);
+  }
   Value isLess = make<arith::CmpFOp>(arith::CmpFPredicate::OLT, scores, limit);
   return make<arith::SelectOp>(isLess, scores, limit);
 }
@@ -105,7 +110,7 @@ Value AttentionEmitter::maskedScores(Value raw, Value query,
   Value score = raw;
   if (scalesEarly()) {
     ScoreYieldOp yield = form.region.getYield();
-    score = own.vectorOf(form.factor > 0 ? form.early : yield.getScore());
+    score = own.vectorOf(leavesFactor() ? form.early : yield.getScore());
     if (isCarried && op.getScores()) {
       storeScores(own.vectorOf(yield.getCarried()), query, panel, isKey);
     }
@@ -118,7 +123,8 @@ Value AttentionEmitter::maskedScores(Value raw, Value query,
       keep = keep ? make<arith::AndIOp>(keep, holds) : holds;
     }
   }
-  return keep ? make<arith::SelectOp>(keep, score, constant(-kInfinity, lanes))
+  double masked = op.hasSoftmax() ? -kInfinity : 0;
+  return keep ? make<arith::SelectOp>(keep, score, constant(masked, lanes))
               : score;
 }
 
@@ -319,28 +325,64 @@ void AttentionEmitter::emitExponentials(Value i, const Panels &panels) {
         make<Exp2Op>(make<math::FmaOp>(score, constant(exponent(), lanes),
                                        splat(shift, lanes)),
                      offset, accuracy);
-    if (!layout.pairs) {
-      e.storeRow(exponential, scores, i, panel.column, lanes);
-      return combine(kind, sum, exponential);
-    }
-    auto type = VectorType::get({lanes}, b.getBF16Type());
-    Value rounded = make<arith::TruncFOp>(type, exponential);
-    e.storeRow(rounded, exponentials, i, panel.column, lanes);
-    // The sum of what is multiplied: weights add up to one again.
-    return make<PairDotOp>(rounded, e.splat(1, type),
-                           sum ? sum : constant(0, lanes / 2));
+    return storeWeights(exponential, i, panel, sum);
   };
   Value total = reducePanels(Loops::one, panels,
                              constant(0, layout.panel / layout.interleave),
                              kind, storeExponentials);
-  Value factor = make<arith::DivFOp>(e.scalar(1), total);
-  if (canBeEmpty() && op.getEmptyRow() == EmptyRow::zero) {
-    // That of the maximum is nearly 2^offset: only an empty row has no sum.
-    Value isEmpty =
-        make<arith::CmpFOp>(arith::CmpFPredicate::OEQ, total, e.scalar(0));
-    factor = make<arith::SelectOp>(isEmpty, e.scalar(0), factor);
+  // That of the maximum is nearly 2^offset: only an empty row has no sum.
+  storeInverse(total, i, canBeEmpty() && op.getEmptyRow() == EmptyRow::zero);
+}
+
+Value AttentionEmitter::storeWeights(Value weights, Value i,
+                                     const KeyPanel &panel, Value sum) {
+  int64_t lanes = panel.lanes;
+  if (!layout.pairs) {
+    e.storeRow(weights, scores, i, panel.column, lanes);
+    return combine(vector::CombiningKind::ADD, sum, weights);
+  }
+  auto type = VectorType::get({lanes}, b.getBF16Type());
+  Value rounded = make<arith::TruncFOp>(type, weights);
+  e.storeRow(rounded, exponentials, i, panel.column, lanes);
+  // The sum of what is multiplied: weights add up to one again.
+  return make<PairDotOp>(rounded, e.splat(1, type),
+                         sum ? sum : constant(0, lanes / 2));
+}
+
+void AttentionEmitter::storeInverse(Value sum, Value i, bool mayBeZero) {
+  Value factor = make<arith::DivFOp>(e.scalar(1), sum);
+  if (mayBeZero) {
+    Value isZero =
+        make<arith::CmpFOp>(arith::CmpFPredicate::OEQ, sum, e.scalar(0));
+    factor = make<arith::SelectOp>(isZero, e.scalar(0), factor);
   }
   make<memref::StoreOp>(factor, inverse, ValueRange{i, e.index(0)});
+}
+
+void AttentionEmitter::emitWeights(Value row, int64_t height,
+                                   const Panels &panels) {
+  bool divides = op.getNormalization() == Normalization::sum;
+  e.forLoop("queries", e.index(0), e.index(height), 1, [&](Value i) {
+    Value query = e.add(row, i);
+    prefetchNext(query);
+    auto store = [&](const KeyPanel &panel, Value sum) {
+      int64_t lanes = panel.lanes;
+      Value raw = e.loadRow(scores, i, panel.column, lanes, lanes);
+      Value weight = maskedScores(raw, query, panel, /*isCarried=*/true);
+      Value isMasked = make<arith::CmpFOp>(arith::CmpFPredicate::OEQ, weight,
+                                           constant(-kInfinity, lanes));
+      weight = make<arith::SelectOp>(isMasked, constant(0, lanes), weight);
+      return storeWeights(weight, i, panel, sum);
+    };
+    if (divides) {
+      Value sum = reducePanels(Loops::ofWholePanels, panels,
+                               constant(0, layout.panel / layout.interleave),
+                               vector::CombiningKind::ADD, store);
+      return storeInverse(sum, i, /*mayBeZero=*/true);
+    }
+    forEachPanel(panels, [&](const KeyPanel &panel) { store(panel, Value()); });
+    make<memref::StoreOp>(e.scalar(1), inverse, ValueRange{i, e.index(0)});
+  });
 }
 
 void AttentionEmitter::emitSoftmax(Value row, int64_t height,

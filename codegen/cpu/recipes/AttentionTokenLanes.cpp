@@ -23,8 +23,9 @@ static constexpr int64_t kTokens = CpuFacts::sequenceTokens;
 
 bool keepsTokensInLanes(AttentionOp op) {
   ScoreForm form(op.scoreRegion());
-  bool isPlain = op.getSimilarity().isProduct() && !op.getMemoryKey() &&
-                 !op.getScores() && form.isRaw() && form.conditions.empty();
+  bool isPlain = op.getSimilarity().isProduct() && op.hasSoftmax() &&
+                 !op.getMemoryKey() && !op.getScores() && form.isRaw() &&
+                 form.conditions.empty();
   return isPlain && shapeOf(op.getKey())[1] == shapeOf(op.getQuery())[1];
 }
 

@@ -1,4 +1,4 @@
-//===- AttentionKernel.cpp - The main loop of a softmax attention ---------===//
+//===- AttentionKernel.cpp - The main loop of an attention ----------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // A turn takes one box of keys and one of values, while those of the next turn
@@ -8,10 +8,12 @@
 // the last one is a turn of its own, which copies nothing and may end early;
 // otherwise boxes that all queries of the block see whole are a loop without
 // masks, and boxes that none sees are left out. Of a list of keys each box is
-// masked.
+// masked. Without a softmax scores are weights as they are, and the state that
+// turns carry has no maximum.
 
 #include "codegen/cuda/Sm80.h"
 #include "codegen/cuda/recipes/CudaKernels.h"
+#include "codegen/cuda/recipes/OnlineSoftmax.h"
 #include "codegen/cuda/recipes/ScoreTiles.h"
 #include "codegen/cuda/recipes/Similarity.h"
 #include "dialect/DenseOps.h"
@@ -22,8 +24,6 @@
 using namespace mlir;
 
 namespace hova {
-
-static constexpr double kLog2E = 1.4426950408889634;
 
 namespace {
 class AttentionWriter {
@@ -37,11 +37,23 @@ public:
 
 private:
   using Values = KernelBuilder::Values;
-  /// What turns carry: maxima, partial sums, the unnormalised result, and with
-  /// `carriesKept` whether a key was kept whose score is -inf.
+  /// What turns carry: maxima of a softmax or of `scalesWeights`, partial sums
+  /// where weights are divided by them, the unnormalised result, and with
+  /// `carriesKept` whether a key was kept whose score is -inf. What is not
+  /// carried is null.
   struct State {
     Value most, sum, result, kept;
   };
+  bool hasSoftmax() const {
+    return head.normalization == Normalization::softmax;
+  }
+  bool divides() const { return head.normalization != Normalization::none; }
+  /// Scores that are divided by their sum in the end may be too large for f16
+  /// before: they are relative to the largest one so far.
+  bool scalesWeights() const {
+    return !hasSoftmax() && divides() && element.isF16();
+  }
+  bool carriesMost() const { return hasSoftmax() || scalesWeights(); }
   TileType tile(int64_t columns, Type element,
                 TileDistribution lanes = TileDistribution::product) {
     return TileType::get(b.getContext(), {own.getRows(), columns}, element,
@@ -53,29 +65,23 @@ private:
   /// `firstKey` is what the score region calls the first key of the box.
   State takeKeys(State before, const Similarity::Box &box, Value firstKey,
                  TileMasks masks);
+  /// The same without a softmax.
+  State addValues(State before, Value weights, Value slot);
+  /// The sums of `weights` by lanes, and those before.
+  Value addTo(Value sum, Value shrink, Value weights);
+  /// `result + weights values`.
+  Value multiplyValues(Value weights, Value slot, Value result);
   Value keptSoFar(Value before, Value raw, Value scores, Value firstKey,
                   TileMasks masks);
   Value searchKept(const State &state, Value sums);
   Value mostOf(Value before, Value tile);
-  /// Of a tile, and what those of the tiles before are multiplied with to be
-  /// relative to its maxima too.
-  struct Weights {
-    Value own, shrink;
-  };
-  /// exp2(factor (x - most) + offset) of the scores of a tile; those before are
-  /// relative to the maxima `before`.
-  Weights weigh(Value scores, Value before, Value most);
-  Value factorsOf(Value most);
-  Value shiftsOf(Value most, Value factors);
-  /// The maxima of rows; where one is -inf nothing is left, and it is 0.
-  Value finite(Value most);
-  /// Weights of 1 for the keys of rows without a maximum.
-  Value evenly(Value weights, Value most, Value firstKey, Value end);
-
   /// What a loop carries: a state, the slot of its turn and copies to it.
   Values carry(const State &state, Value slot, ValueRange copies);
   State stateOf(ValueRange carried);
-  Value slotOf(ValueRange carried);
+  unsigned stateSize() const {
+    return 1 + carriesMost() + divides() + carriesKept;
+  }
+  Value slotOf(ValueRange carried) { return carried[stateSize()]; }
   void await(ValueRange carried);
   Values takeBoxes(Value from, Value to, ValueRange carried, TileMasks masks);
   bool hasOneBox() const;
@@ -96,14 +102,11 @@ private:
   Value row;
   const KeyList *list;
   ScoreTiles scoreTiles;
-  double factor;
   Type element; ///< of queries, keys and values
   int64_t tokens;
-  /// Of weights. Those of f16 have none: they would be denormal numbers, and
-  /// values of f16 add up to no more than f32 holds.
-  int64_t offset;
-  bool valuesInside, mayBeEmpty, mayBeNone, carriesKept;
+  bool valuesInside, mayBeEmpty, carriesKept;
   std::unique_ptr<Similarity> similarity;
+  std::optional<OnlineSoftmax> softmax;
   Value vs;
   VisitedTiles boxes;
 };
@@ -114,17 +117,18 @@ AttentionWriter::AttentionWriter(GroupEmitter &e, const ScoreRegion &scores,
                                  const ScoreExtents &extents, Value row,
                                  const KeyList *list)
     : b(e.b), own(e.schedule), head(head), form(scores), extents(extents),
-      row(row), list(list), scoreTiles(e, captured, form, extents, row,
-                                       tile(own.getStep(), b.f32()), list),
-      factor(kLog2E * scoreTiles.getFactor()),
-      mayBeEmpty(!list && mayHaveEmptyRows(form, extents)),
-      mayBeNone(list || !form.isRaw() || !form.conditions.empty()),
+      row(row), list(list),
+      scoreTiles(e, captured, form, extents, row, tile(own.getStep(), b.f32()),
+                 list, hasSoftmax()),
+      mayBeEmpty(hasSoftmax() && !list && mayHaveEmptyRows(form, extents)),
       carriesKept(mayBeEmpty && !scoreTiles.areRaw()),
       similarity(makeSimilarity(b, own, head)) {
   auto keys = cast<MemRefType>(head.keys.getType());
   element = keys.getElementType();
   tokens = keys.getDimSize(0);
-  offset = element.isF16() ? 0 : Exp2Op::offsetOfWeights(extents.columns);
+  bool mayBeNone = list || !form.isRaw() || !form.conditions.empty();
+  softmax.emplace(b, element, scoreTiles.getFactor(), form.isRaw(), mayBeNone,
+                  extents.columns);
   valuesInside =
       cast<MemRefType>(head.values.getType()).getDimSize(1) == own.getColumns();
 }
@@ -142,90 +146,6 @@ AttentionWriter::Values AttentionWriter::copyKeys(Value turn, Value slot) {
   copies.push_back(
       b.copy(head.values, key, first, vs, slot, inside, valuesInside));
   return copies;
-}
-
-/// Of raw scores, one multiply-add each: factor x - factor most. The product of
-/// the maximum is off by half a unit of its last place, and with it all weights
-/// that are relative to it. Where that is more than exponents can bear, scores
-/// that differ are so far apart that one has all the weight, whatever the
-/// factor is: a power of two makes both products exact. Weights of f16 bear
-/// less.
-Value AttentionWriter::factorsOf(Value most) {
-  double bearable = element.isF16() ? 0x1p28 : 0x1p30;
-  double farthest = std::min(bearable / factor, 0x1p127);
-  double exact = std::exp2(std::round(std::log2(factor)));
-  return b.map(most.getType(), most, [&](ValueRange x, Value, Value) -> Value {
-    Value isFar = arith::CmpFOp::create(b, arith::CmpFPredicate::OGT,
-                                        math::AbsFOp::create(b, x[0]),
-                                        b.number(farthest));
-    return arith::SelectOp::create(b, isFar, b.number(exact), b.number(factor));
-  });
-}
-
-Value AttentionWriter::shiftsOf(Value most, Value factors) {
-  return b.map(most.getType(), {most, factors},
-               [&](ValueRange x, Value, Value) -> Value {
-                 Value factor = arith::NegFOp::create(b, x[1]);
-                 return b.fma(x[0], factor, b.number(offset));
-               });
-}
-
-AttentionWriter::Weights AttentionWriter::weigh(Value scores, Value before,
-                                                Value most) {
-  auto power = [&](Value exponent) -> Value {
-    return math::Exp2Op::create(b, exponent);
-  };
-  if (!form.isRaw()) {
-    Value shrink =
-        b.map(most.getType(), {before, most}, [&](ValueRange x, Value, Value) {
-          return b.power(x[0], x[1], scoreTiles.getFactor());
-        });
-    Value own = b.map(
-        scores.getType(), {scores, most}, [&](ValueRange x, Value, Value) {
-          Value difference = arith::SubFOp::create(b, x[0], x[1]);
-          return power(b.fma(difference, b.number(factor), b.number(offset)));
-        });
-    return {own, shrink};
-  }
-  Value factors = factorsOf(most), shifts = shiftsOf(most, factors);
-  Value shrink = b.map(most.getType(), {shifts, shiftsOf(before, factors)},
-                       [&](ValueRange x, Value, Value) {
-                         return power(arith::SubFOp::create(b, x[0], x[1]));
-                       });
-  Value own = b.map(scores.getType(), {scores, factors, shifts},
-                    [&](ValueRange x, Value, Value) {
-                      return power(b.fma(x[0], x[1], x[2]));
-                    });
-  return {own, shrink};
-}
-
-Value AttentionWriter::finite(Value most) {
-  if (!mayBeNone) {
-    return most;
-  }
-  Value least = b.number(-INFINITY), zero = b.number(0);
-  return b.map(tile(1, b.f32()), most, [&](ValueRange x, Value, Value) {
-    Value isNone =
-        arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, x[0], least);
-    return arith::SelectOp::create(b, isNone, zero, x[0]).getResult();
-  });
-}
-
-Value AttentionWriter::evenly(Value weights, Value most, Value firstKey,
-                              Value end) {
-  Value least = b.number(-INFINITY), zero = b.number(0), one = b.number(1);
-  return b.map(weights.getType(), {weights, most},
-               [&](ValueRange x, Value, Value j) -> Value {
-                 Value isNone = arith::CmpFOp::create(
-                     b, arith::CmpFPredicate::OEQ, x[1], least);
-                 Value even = one;
-                 if (end) {
-                   Value isKey = arith::CmpIOp::create(
-                       b, arith::CmpIPredicate::ult, b.sum(firstKey, j), end);
-                   even = arith::SelectOp::create(b, isKey, one, zero);
-                 }
-                 return arith::SelectOp::create(b, isNone, even, x[0]);
-               });
 }
 
 /// Infinity where a key of the row was kept though its score is -inf, by the
@@ -300,39 +220,85 @@ AttentionWriter::State AttentionWriter::takeKeys(State before,
     storeScores(raw, firstKey);
   }
   Value scores = scoreTiles.apply(raw, firstKey, masks);
+  if (!hasSoftmax()) {
+    return addValues(before, scores, box.slot);
+  }
   Value top = b.reduce(Combine::max, scores, TileDistribution::product);
   Value most = b.map(column, {before.most, top},
                      [&](ValueRange x, Value, Value) -> Value {
                        return arith::MaxNumFOp::create(b, x[0], x[1]);
                      });
-  Value peak = finite(most);
-  auto [weights, shrink] = weigh(scores, before.most, peak);
+  Value peak = softmax->finite(most);
+  auto [weights, shrink] = softmax->weigh(scores, before.most, peak);
   if (head.emptyIsMean && mayBeEmpty) {
-    shrink = evenly(shrink, most, firstKey, Value());
-    weights = evenly(weights, most, firstKey, masks.end);
+    shrink = softmax->evenly(shrink, most, firstKey, Value());
+    weights = softmax->evenly(weights, most, firstKey, masks.end);
   }
-  Value added = b.reduce(Combine::add, weights, TileDistribution::partial);
-  Value sum = b.map(
-      before.sum.getType(), {before.sum, shrink, added},
-      [&](ValueRange x, Value, Value) { return b.fma(x[0], x[1], x[2]); });
+  Value sum = addTo(before.sum, shrink, weights);
   Value small =
       b.map(before.result.getType(), {before.result, shrink},
             [&](ValueRange x, Value, Value) { return b.mul(x[0], x[1]); });
-  Value narrow = b.map(tile(own.getStep(), element), weights,
-                       [](ValueRange x, Value, Value) { return x[0]; });
-  Value result =
-      GroupProductOp::create(b, narrow, vs, box.slot, small, Value(), false);
+  Value result = multiplyValues(weights, box.slot, small);
   Value kept = carriesKept
                    ? keptSoFar(before.kept, raw, scores, firstKey, masks)
                    : Value();
   return {most, sum, result, kept};
 }
 
+Value AttentionWriter::addTo(Value sum, Value shrink, Value weights) {
+  Value added = b.reduce(Combine::add, weights, TileDistribution::partial);
+  if (!shrink) {
+    return b.map(sum.getType(), {sum, added},
+                 [&](ValueRange x, Value, Value) { return b.add(x[0], x[1]); });
+  }
+  return b.map(
+      sum.getType(), {sum, shrink, added},
+      [&](ValueRange x, Value, Value) { return b.fma(x[0], x[1], x[2]); });
+}
+
+Value AttentionWriter::multiplyValues(Value weights, Value slot, Value result) {
+  Value narrow = b.map(tile(own.getStep(), element), weights,
+                       [](ValueRange x, Value, Value) { return x[0]; });
+  return GroupProductOp::create(b, narrow, vs, slot, result, Value(), false);
+}
+
+AttentionWriter::State AttentionWriter::addValues(State before, Value weights,
+                                                  Value slot) {
+  if (!scalesWeights()) {
+    Value sum = divides() ? addTo(before.sum, Value(), weights) : Value();
+    return {{}, sum, multiplyValues(weights, slot, before.result), {}};
+  }
+  auto multiply = [&](Value tile, Value factors) {
+    return b.map(tile.getType(), {tile, factors},
+                 [&](ValueRange x, Value, Value) { return b.mul(x[0], x[1]); });
+  };
+  Value sizes =
+      b.map(weights.getType(), weights, [&](ValueRange x, Value, Value) {
+        return math::AbsFOp::create(b, x[0]).getResult();
+      });
+  Value top = b.reduce(Combine::max, sizes, TileDistribution::product);
+  Value most = b.map(top.getType(), {before.most, top},
+                     [&](ValueRange x, Value, Value) -> Value {
+                       return arith::MaxNumFOp::create(b, x[0], x[1]);
+                     });
+  Value inverse = b.map(top.getType(), most, [&](ValueRange x, Value, Value) {
+    return arith::DivFOp::create(b, b.number(1), x[0]).getResult();
+  });
+  Value own = multiply(weights, inverse);
+  Value shrink = multiply(before.most, inverse);
+  return {most,
+          addTo(before.sum, shrink, own),
+          multiplyValues(own, slot, multiply(before.result, shrink)),
+          {}};
+}
+
 AttentionWriter::Values AttentionWriter::carry(const State &state, Value slot,
                                                ValueRange copies) {
-  Values carried{state.most, state.sum, state.result};
-  if (state.kept) {
-    carried.push_back(state.kept);
+  Values carried;
+  for (Value own : {state.most, state.sum, state.result, state.kept}) {
+    if (own) {
+      carried.push_back(own);
+    }
   }
   carried.push_back(slot);
   llvm::append_range(carried, copies);
@@ -340,16 +306,14 @@ AttentionWriter::Values AttentionWriter::carry(const State &state, Value slot,
 }
 
 AttentionWriter::State AttentionWriter::stateOf(ValueRange carried) {
-  return {carried[0], carried[1], carried[2],
-          carriesKept ? carried[3] : Value()};
-}
-
-Value AttentionWriter::slotOf(ValueRange carried) {
-  return carried[carriesKept ? 4 : 3];
+  auto next = carried.begin();
+  auto take = [&](bool isCarried) { return isCarried ? *next++ : Value(); };
+  Value most = take(carriesMost()), sum = take(divides()), result = take(true);
+  return {most, sum, result, take(carriesKept)};
 }
 
 void AttentionWriter::await(ValueRange carried) {
-  GroupWaitOp::create(b, carried.drop_front(carriesKept ? 5 : 4));
+  GroupWaitOp::create(b, carried.drop_front(stateSize() + 1));
 }
 
 /// The boxes `from` to before `to`.
@@ -511,9 +475,17 @@ Value AttentionWriter::attend() {
   Values copies = copyKeys(isSome ? boxes.begin : first, first);
   similarity->awaitQueries();
   Type partial = tile(1, b.f32(), TileDistribution::partial);
-  State state{b.fill(tile(1, b.f32()), -INFINITY), b.fill(partial, 0),
-              b.fill(tile(own.getColumns(), b.f32()), 0),
-              carriesKept ? b.fill(partial, 0) : Value()};
+  State state;
+  if (carriesMost()) {
+    // Not 0, by which weights would be divided.
+    double least = hasSoftmax() ? -INFINITY : 0x1p-60;
+    state.most = b.fill(tile(1, b.f32()), least);
+  }
+  if (divides()) {
+    state.sum = b.fill(partial, 0);
+  }
+  state.result = b.fill(tile(own.getColumns(), b.f32()), 0);
+  state.kept = carriesKept ? b.fill(partial, 0) : Value();
   Values carried = carry(state, first, copies);
   state = list     ? takeListed(carried)
           : isSome ? takeSome(carried)
@@ -521,8 +493,12 @@ Value AttentionWriter::attend() {
   return divide(state);
 }
 
-/// By the sums; rows without a kept key are 0, or means.
+/// By the sums, where weights are divided by them; rows without a kept key are
+/// 0, or means, and so are rows of weights whose sum is 0.
 Value AttentionWriter::divide(const State &state) {
+  if (!divides()) {
+    return state.result;
+  }
   Value sums = b.reduce(Combine::add, state.sum, TileDistribution::product);
   SmallVector<Value> operands{sums};
   if (mayBeEmpty) {
@@ -536,7 +512,7 @@ Value AttentionWriter::divide(const State &state) {
   Value inverse =
       b.map(sums.getType(), operands, [&](ValueRange x, Value, Value) -> Value {
         Value own = arith::DivFOp::create(b, b.number(1), x[0]);
-        if (list) {
+        if (list || !hasSoftmax()) {
           Value isNone =
               arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, x[0], zero);
           return arith::SelectOp::create(b, isNone, zero, own);

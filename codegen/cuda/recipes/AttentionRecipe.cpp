@@ -116,7 +116,8 @@ struct AttentionRecipe
                       scoresOf(e, own.getScores()),
                       own.getEmptyRow() == EmptyRow::uniform,
                       own.getSimilarity(),
-                      vectorOf(e, own)};
+                      vectorOf(e, own),
+                      own.getNormalization()};
     Value row = e.b.mulIndex(e.block(0), e.schedule.getRows());
     if (own.givesScoresAlone()) {
       return emitScores(e, own.scoreRegion(), own.getCaptured(), head,

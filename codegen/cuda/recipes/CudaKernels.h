@@ -63,13 +63,15 @@ mlir::Value emitProduct(KernelBuilder &b, CudaScheduleAttr schedule,
 /// Scores, of f32, are queries x keys, and are written; null where nobody reads
 /// them. Rows without a kept key are 0, or the mean of all values. Scores are
 /// products unless there is a similarity; its vector is a row of as many
-/// columns as keys have, null without.
+/// columns as keys have, null without. Weights are a softmax of scores, or
+/// scores.
 struct HeadMatrices {
   mlir::Value queries, keys, values;
   mlir::Value memoryKeys = {}, memoryValues = {}, scores = {};
   bool emptyIsMean = false;
   SimilarityAttrInterface similarity = {};
   mlir::Value scoreVector = {};
+  Normalization normalization = Normalization::softmax;
 };
 
 /// The schedule of an attention of `queries` rows of `element` to `keys` by

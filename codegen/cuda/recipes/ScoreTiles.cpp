@@ -149,13 +149,14 @@ static ScoreBox reach(const ScoreExtents &extents, TileType tile,
 
 ScoreTiles::ScoreTiles(GroupEmitter &emitter, ValueRange captured,
                        const ScoreForm &form, const ScoreExtents &extents,
-                       Value firstQuery, TileType tile, bool rowsAreAnywhere)
+                       Value firstQuery, TileType tile, bool rowsAreAnywhere,
+                       bool hasSoftmax)
     : e(emitter), b(emitter.b), captured(captured), form(form),
       ranges(form.findRanges(extents.box())),
       wholeRanges(form.findRanges(reach(extents, tile, rowsAreAnywhere, 0))),
       partRanges(form.findRanges(
           reach(extents, tile, rowsAreAnywhere, tile.columns()))),
-      firstQuery(firstQuery), tile(tile) {
+      firstQuery(firstQuery), tile(tile), hasSoftmax(hasSoftmax) {
   SmallVector<Value> all = form.conditions;
   all.push_back(getScore());
   if (Value carried = form.region.getYield().getCarried()) {
@@ -314,21 +315,26 @@ Value ScoreTiles::isKept(ScoreElement &at, Value key, TileMasks masks) {
 Value ScoreTiles::apply(Value raw, Value firstKey, TileMasks masks) {
   SmallVector<Value> wanted = conditionsOf(masks);
   bool isMasked = masks.end || masks.exists || !wanted.empty();
-  if (getScore() == form.region.getRaw() && !isMasked) {
+  if (getScore() == form.region.getRaw() && !isMasked && hasSoftmax) {
     return raw;
   }
   wanted.insert(wanted.begin(), getScore());
   Elements elements = readFor(wanted, firstKey, !masks.end);
   SmallVector<Value> operands{raw};
   llvm::append_range(operands, llvm::make_second_range(elements));
-  Value least = b.number(-INFINITY);
+  Value masked = b.number(hasSoftmax ? -INFINITY : 0);
   return b.map(raw.getType(), operands, [&](ValueRange x, Value i, Value j) {
     ScoreElement at = elementAt(i, j, firstKey);
     setElements(at, elements, x.drop_front());
     at.set(form.region.getRaw(), x[0]);
     Value kept = isKept(at, b.sum(firstKey, j), masks);
     Value score = at.get(getScore());
-    return kept ? arith::SelectOp::create(b, kept, score, least) : score;
+    if (!hasSoftmax) {
+      Value isMasked = arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ,
+                                             score, b.number(-INFINITY));
+      score = arith::SelectOp::create(b, isMasked, masked, score);
+    }
+    return kept ? arith::SelectOp::create(b, kept, score, masked) : score;
   });
 }
 

@@ -34,16 +34,17 @@ public:
   /// type `tile`, of f32. Reads what does not depend on keys.
   ScoreTiles(GroupEmitter &emitter, mlir::ValueRange captured,
              const ScoreForm &form, const ScoreExtents &extents,
-             mlir::Value firstQuery, TileType tile, bool rowsAreAnywhere);
+             mlir::Value firstQuery, TileType tile, bool rowsAreAnywhere,
+             bool hasSoftmax = true);
 
   /// Why there is no code for the region on a GPU; empty: there is.
   static std::string whatLacks(const ScoreForm &form,
                                const ScoreExtents &extents);
 
   /// What is left to multiply the scores with in front of exponentials.
-  double getFactor() const { return form.factor > 0 ? form.factor : 1; }
+  double getFactor() const { return leavesFactor() ? form.factor : 1; }
   /// The scores of raw ones in front of that factor, where the keys begin with
-  /// `firstKey`; -inf where masked.
+  /// `firstKey`; -inf where masked, or 0 without a softmax.
   mlir::Value apply(mlir::Value raw, mlir::Value firstKey, TileMasks masks);
   /// What the region says of raw scores to whoever reads them, masked or not.
   mlir::Value carry(mlir::Value raw, mlir::Value firstKey, bool keysAreWhole);
@@ -61,8 +62,9 @@ public:
 private:
   using Elements = llvm::SmallVector<std::pair<ElementOp, mlir::Value>>;
 
+  bool leavesFactor() const { return hasSoftmax && form.factor > 0; }
   mlir::Value getScore() const {
-    return form.factor > 0 ? form.early : form.region.getYield().getScore();
+    return leavesFactor() ? form.early : form.region.getYield().getScore();
   }
 
   llvm::SmallVector<mlir::Value> conditionsOf(TileMasks masks) const;
@@ -87,6 +89,7 @@ private:
   ScoreForm::Ranges wholeRanges, partRanges;
   mlir::Value firstQuery;
   TileType tile;
+  bool hasSoftmax;
   /// Elements that do not depend on keys.
   llvm::DenseMap<mlir::Operation *, mlir::Value> ofQueries;
   /// Elements of the tile whose keys begin here, read for what it carries.

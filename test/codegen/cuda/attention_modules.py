@@ -87,6 +87,42 @@ def additive(halves: str, queries: int, keys: int, widths: tuple[int, int], limi
       }}""", [truth], limit, halves)
 
 
+def weights(halves: str, normalization: str, queries: int, keys: int, width: int, limit: float) -> Case:
+    """Weights without a softmax: rectified scores of the keys up to a query, which are at least 1 / 8 where they are divided by
+    their sum. Key 3 has a bias of -inf, which masks."""
+    n, batch, heads, floor = Numbers(halves), 2, 2, 0.0 if normalization == "none" else 0.125
+    draw = n.wide if halves == "f32" else n.narrow
+    q, k, v = (draw(batch, rows, heads * width) for rows in (queries, keys, keys))
+    bias = np.abs(n.random.standard_normal(keys, np.float32))
+    bias[3] = -np.inf
+    n.store(bias, 0, np.nan)
+    q_heads, k_heads, v_heads = (x.reshape(batch, -1, heads, width).transpose(0, 2, 1, 3) for x in (q, k, v))
+    kept = (np.arange(keys) <= np.arange(queries)[:, None]) & (np.arange(keys) != 3)
+    raw = 0.25 * q_heads @ k_heads.transpose(0, 1, 3, 2)
+    own = np.where(kept, np.maximum(raw, floor) + np.where(np.isinf(bias), 0, bias), 0)
+    if normalization == "sum":
+        total = own.sum(-1, keepdims=True)
+        own = own / np.where(total == 0, 1, total)
+    truth = (own @ v_heads).transpose(0, 2, 1, 3).reshape(batch, queries, -1)
+    q_type, k_type = (f"tensor<{batch}x{rows}x{heads * width}x{halves}>" for rows in (queries, keys))
+    return case(n, f"""
+      func.func @main(%q: {q_type}, %k: {k_type}, %v: {k_type}, %b: tensor<{keys}xf32>) -> {q_type} {{
+        %o = hova.attention %q, %k, %v captured(%b) {{heads = {heads} : i64, normalization = #hova<normalization {normalization}>}}
+            : ({q_type}, {k_type}, {k_type}, tensor<{keys}xf32>) -> {q_type} scores {{
+        ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index, %biases: tensor<{keys}xf32>):
+          %scale = hova.number 0.25
+          %least = hova.number {floor}
+          %scaled = arith.mulf %raw, %scale : f32
+          %rectified = arith.maximumf %scaled, %least : f32
+          %own = hova.element %biases[%key] : tensor<{keys}xf32>
+          %score = arith.addf %rectified, %own : f32
+          %kept = arith.cmpi sle, %key, %query : index
+          hova.score_yield %score kept %kept
+        }}
+        return %o : {q_type}
+      }}""", [truth], limit, halves, "--queries=32 --warps=2 --keys=32")
+
+
 def empty_rows(halves: str, limit: float) -> Case:
     """Query i sees keys from 2 i on: some only the last, some none, which are means."""
     n, batch, queries, keys, heads, width = Numbers(halves), 2, 70, 75, 2, 12

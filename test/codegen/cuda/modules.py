@@ -7,7 +7,7 @@ the operations say, in float64. Sizes are no multiples of tiles, and grids have 
 from collections.abc import Callable
 
 import numpy as np
-from attention_modules import additive, attention, block_sparse, causal_summary_attention, empty_rows, key_summary, merge_summaries, scores_read, summary_attention
+from attention_modules import additive, attention, block_sparse, causal_summary_attention, empty_rows, key_summary, merge_summaries, scores_read, summary_attention, weights
 from kernels import BF16, F16, Case
 from module_cases import F32, ONCE, Numbers, case, gelu_tanh, rounded, sigmoid, softmax
 from product_modules import (product_gate, product_in_parts, product_of_columns, product_of_f32, product_of_weight, product_positions, product_residual,
@@ -379,4 +379,6 @@ MODULES = {
     "activated": lambda: elements("hova.activation tanh", [(6, 70)], np.tanh, F32),
     "attention, a window a warp": lambda: attention("bf16", 3, 13, 11, 2, (6, 10), 6**-0.5, ""),
     "attention, a window a warp, f32": lambda: attention("f32", 2, 16, 27, 2, (6, 6), 6**-0.5, ""),
+    "attention, weights as they are": lambda: weights("bf16", "none", 70, 150, 12, BF16),
+    "attention, weights over their sum, f32": lambda: weights("f32", "sum", 66, 70, 11, 4 * F32),
 }

@@ -359,3 +359,16 @@ func.func @attention_c10_has_a_slot(%q: tensor<2x9x64xf32>, %k: tensor<0x64xf32>
   }
   return
 }
+
+// -----
+
+func.func @attention_c11_mean_needs_a_softmax(%q: tensor<1x9x64xf32>, %k: tensor<1x7x64xf32>) {
+  // expected-error@+1 {{'hova.attention' op expects empty_row zero without a softmax: the weights of a row without kept keys are 0}}
+  %r = hova.attention %q, %k, %k {heads = 4 : i64, normalization = #hova<normalization sum>, empty_row = #hova<empty_row uniform>}
+      : (tensor<1x9x64xf32>, tensor<1x7x64xf32>, tensor<1x7x64xf32>) -> tensor<1x9x64xf32> scores {
+  ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index):
+    %all = arith.constant true
+    hova.score_yield %raw kept %all
+  }
+  return
+}

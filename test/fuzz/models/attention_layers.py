@@ -54,6 +54,23 @@ def own_scores(scope, attributes, kind, slots, shape):
     return OwnScores.draw(scope, attributes, shape)
 
 
+def normalization(scope, attributes, kind, slots):
+    """Weights without a softmax, where nothing is said of one. What is divided by its sum is
+    positive: a sum of either sign may be near 0."""
+    about_softmax = {"temperature", "empty_row", "shift"}
+    rng = scope.model.later
+    if kind in ("performer", "bigbird") or about_softmax & set(attributes) or rng.random() < 0.75:
+        return
+    if kind == "linformer" or slots:  # there is no expression of two tokens
+        attributes["normalize"] = "none"
+        return
+    attributes["normalize"] = form = rng.choice(("sum", "none"))
+    functions = ("sigmoid({})", "abs({}) + 0.5", "exp(tanh({}))")
+    if form == "none":
+        functions += ("tanh({})", "max({}, 0) / keys", "{}")
+    attributes["score"] = rng.choice(functions).format(attributes.get("score", "score"))
+
+
 def draw_groups(scope, attributes, heads):
     """How many heads keys and values have."""
     if scope.model.later.random() < 0.7:
@@ -280,6 +297,7 @@ def multi_head_attention(scope):
     vertical(scope, attributes)
     slots = scores(scope, attributes, kind, head_width, keys)
     own = own_scores(scope, attributes, kind, slots, shape)
+    normalization(scope, attributes, kind, slots)
     shape = with_last(query.shape, width)
     return Layer(reads, attributes, shape, grid=grid, scores=given, own=own)
 
@@ -314,6 +332,7 @@ def attention(scope):
     given = given_scores(scope, attributes, kind, shape)
     slots = scores(scope, attributes, kind, width // heads, key.shape[1])
     own = own_scores(scope, attributes, kind, slots, shape)
+    normalization(scope, attributes, kind, slots)
     result = batch, queries, value.shape[2] // groups * heads
     return Layer(reads, attributes, result, scores=given, own=own)
 

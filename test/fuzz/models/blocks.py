@@ -186,7 +186,8 @@ class BlockUse:
             scope.add_value(f"{layer['name']}.{output}", self.results[output])
         if repeat is None:
             self._look_inside(layer["name"], scope)
-            if "inputs" in layer and "if" not in layer:
+            # Of several results one alone would be read, and nothing may depend on the others.
+            if "inputs" in layer and "if" not in layer and len(names) == 1:
                 scope.drawn.append(Drawn(layer, inputs, (shape, "f32")))
         elif repeat and scope.chance(0.3):
             self._look_inside(f"{layer['name']}[{rng.randrange(repeat)}]", scope)

@@ -195,6 +195,7 @@ def _score_options(layer):
         "hidden": layer.get("hidden"),
         "memory": layer.get("memory", 0),
         "temperature": layer.get("temperature", 1.0),
+        "normalize": layer.word("normalize", ("softmax", "sum", "none"), "softmax"),
     }
     return options | masks | own | {"empty_row": empty_row}
 
