@@ -306,6 +306,15 @@ EQUAL: dict[str, str] = {
     r"raw scores alone: \w+: (blocks of a left|halves of a right) operand exchanged (17|32) of 32|raw scores alone: \w+: a block transposed 12 of 12":
         "this part of a head is zeros",
     r"raw scores alone: interpreted: chunks not exchanged [35] of 5": "this part of a head is zeros in the other operand",
+    r"attention, weights.*: \w+: (no barrier|a wait for a copy less|no wait) 4 of 4": "after the loop nobody reads what the last copies bring",
+    r"attention, weights.*, f32: \w+: (no barrier|a wait for a copy less|no wait) 1 of 4": "queries are read after the second wait",
+    r"attention, weights.*, f32: \w+: a copy uncommitted 1 of 7": "queries are awaited with the first keys",
+    r"attention, weights.*: \w+: a copy uncommitted [246] of 7": "keys are awaited with their values",
+    r"attention, weights.*: \w+: a copy uncommitted 7 of 7": "the only turn of the second loop copies a box that nobody reads",
+    r"attention, weights.*: \w+: ((blocks of a left|halves of a right) operand exchanged (1[56]|2[78]|3[12])|neighbours of a run exchanged 304) of (32|304)":
+        "these columns are after the last of a head: zeros, which are not stored",
+    r"attention, weights.*: \w+: (a block transposed|chunks not exchanged) (18 of 18|7 of 7)": "these columns are after the last of a head: zeros",
+    r"attention, weights.*, f32: interpreted: an element without its mask (1|40) of 40": "what is read there is masked, or not stored",
     r"raw scores alone: \w+: (no barrier|a wait for a copy less|no wait) 3 of 3": "after the loop nobody reads what the last copies bring",
     r"attention, heads of 9 and 7: \w+: (a wait for a copy less|no wait|a copy uncommitted) \d of \d|product of tokens: \w+: a wait for a copy less \d of \d":
         "elements that are moved one by one are there at once",

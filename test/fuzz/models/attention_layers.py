@@ -60,6 +60,8 @@ def normalization(scope, attributes, kind, slots):
     about_softmax = {"temperature", "empty_row", "shift"}
     rng = scope.model.later
     if kind in ("performer", "bigbird") or about_softmax & set(attributes) or rng.random() < 0.75:
+        if rng.random() < 0.1:
+            attributes["normalize"] = "softmax"
         return
     if kind == "linformer" or slots:  # there is no expression of two tokens
         attributes["normalize"] = "none"
