@@ -60,13 +60,14 @@ std::vector<Bad> weights() {
                 "\"temperature\" has no meaning with \"normalize\": \"none\" "
                 "which has no softmax"),
       attention("weights_in_shifted_windows",
-                R"("normalize": "none", "window": 2, "grid_height": 2, )"
+                R"("normalize": "none", "window": 3, "grid_height": 1, )"
                 R"("clamp": "per_axis", "shift": @1)",
                 "the mask of a shift is a number that is added to scores"),
-      attention("weights_of_a_performer",
-                R"("kind": "performer", "normalize": @"sum")",
-                "\"normalize\" has no meaning for kind performer, whose weights "
-                "are products of features over their sum"),
+      attention(
+          "weights_of_a_performer",
+          R"("kind": "performer", "normalize": @"sum")",
+          "\"normalize\" has no meaning for kind performer, whose weights "
+          "are products of features over their sum"),
       attention("weights_of_a_bigbird",
                 R"("kind": "bigbird", "normalize": @"none")",
                 "kind bigbird has a softmax alone"),

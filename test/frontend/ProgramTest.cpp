@@ -343,7 +343,7 @@ TEST(Program, takes_parameters_from_the_command_line) {
   Read read(text, {{"n", "6", "--set"}, {"kind", "additive", "--set"}});
   ASSERT_TRUE(read.program) << read.printed();
   EXPECT_EQ(read.type("y"), "f32 [2, 6, 8]");
-  EXPECT_EQ(read.find("y")->attributes.at("kind").text, "additive");
+  EXPECT_EQ(read.find("y")->attributes.at("similarity").text, "hova.additive");
   EXPECT_EQ(read.program->parameters.at("hidden").integer, 12);
 }
 
