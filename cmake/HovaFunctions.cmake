@@ -25,7 +25,7 @@ target_link_libraries(hova_llvm INTERFACE hova_hardened)
 add_library(hova_pch OBJECT ${PROJECT_SOURCE_DIR}/cmake/Precompiled.cpp)
 target_link_libraries(hova_pch PUBLIC hova_llvm)
 target_precompile_headers(hova_pch PRIVATE ${PROJECT_SOURCE_DIR}/cmake/Precompiled.h)
-target_compile_options(hova_pch PRIVATE -fpch-instantiate-templates)
+target_compile_options(hova_pch PRIVATE -fpch-instantiate-templates "SHELL:-Xclang -fno-pch-timestamp")
 
 # hova_add_library(NAME SOURCES... [DEPENDS generated targets...])
 # One room's (or folder's) objects; libhova.so is made of all of them.
