@@ -36,12 +36,12 @@ def Hova_AttentionOp : Hova_Op<"attention", [Pure, AttrSizedOperandSegments,
     `P = softmax over kept keys of S`, `O = P V`.
 
     With another `normalization` the region makes the weights themselves, in
-    which 0 stands for keys that are not kept or have a score of -inf: `P_ij = S_ij` (`none`), or
-    `P_ij = S_ij / sum_j S_ij` (`sum`), where a row whose sum is 0 is 0. So
-    weights are any element-wise function of scores, such as sigmoids (Ramapuram
-    et al., Theory, Analysis, and Best Practices for Sigmoid Self-Attention) or
-    rectified scores (Wortsman et al., Replacing Softmax with ReLU in Vision
-    Transformers).
+    which 0 stands for keys that are not kept or have a score of -inf:
+    `P_ij = S_ij` (`none`), or `P_ij = S_ij / sum_j S_ij` (`sum`), where a row
+    whose sum is 0 is 0. So weights are any element-wise function of scores, such
+    as sigmoids (Ramapuram et al., Theory, Analysis, and Best Practices for
+    Sigmoid Self-Attention) or rectified scores (Wortsman et al., Replacing
+    Softmax with ReLU in Vision Transformers).
 
     Operands: query `[batch, q_len, heads*key_width]`, key `[batch, kv_len,
     key_value_heads*key_width]`, value `[batch, kv_len,
@@ -61,8 +61,8 @@ def Hova_AttentionOp : Hova_Op<"attention", [Pure, AttrSizedOperandSegments,
     tensors. It computes with scalars of arith and math and reads elements of the
     captured tensors (`hova.element`). Scores are f32 at least.
 
-    Of a softmax: finite scores of any size have one; a row with a score of +inf or NaN
-    that is kept, or with none but -inf, is NaN. A key is also masked where the
+    Finite scores of any size have a softmax; with one, a row with a score of
+    +inf or NaN that is kept, or with none but -inf, is NaN. A key is also masked where the
     region makes -inf of a raw score of 0, as a bias of -inf does. A row without
     kept keys yields 0 (`empty_row = zero`) or the mean of all values
     (`uniform`).

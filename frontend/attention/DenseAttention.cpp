@@ -136,7 +136,7 @@ static bool checkNormalize(LayerContext &layer, const AttentionInputs &inputs,
     layer.attributeError("empty_row", "a row without keys is zero with " +
                                           without + "as all its weights are");
   }
-  if (layer.given("temperature") && layer.number("temperature", 1) != 1) {
+  if (layer.number("temperature", 1) != 1) {
     layer.attributeError("temperature", "\"temperature\" has no meaning with " +
                                             without + "which has no softmax");
   }
