@@ -253,12 +253,18 @@ LogicalResult GroupGatherOp::verify() {
   Type element = getElementTypeOrSelf(getSource().getType());
   bool areIntegers = (element.isInteger(8) || element.isInteger(64)) &&
                      tile.getElementType().isInteger(32);
-  if ((!areIntegers && failed(verifyElement(*this, "source",
-                                            getSource().getType(), // C1
-                                            tile.getElementType()))) ||
-      failed(verifyRows(*this, "source", getSource().getType())) || // C2
+  auto matrix = dyn_cast<MemRefType>(getSource().getType());
+  if ((!areIntegers &&
+       failed(verifyElement(*this, "source",
+                            cast<ShapedType>(getSource().getType()), // C1
+                            tile.getElementType()))) ||
+      (matrix && failed(verifyRows(*this, "source", matrix))) || // C2
       failed(verifyInBounds(*this, getInBounds()))) {
     return failure();
+  }
+  if (static_cast<bool>(getSlot()) == static_cast<bool>(matrix)) { // C2
+    return emitOpError("expects ")
+           << (matrix ? "no slot of a matrix" : "the slot that is read");
   }
   Block &body = getBody().front();
   if (failed(verifyBody(*this, getBy(), tile, body))) { // C3, C5

@@ -129,13 +129,13 @@ def Hova_GroupLoadOp : Hova_Op<"group_load", [MemoryEffects<[MemRead]>]> {
 }
 
 def Hova_GroupGatherOp : Hova_Op<"group_gather",
-    [MemoryEffects<[MemRead]>, SingleBlockImplicitTerminator<"GroupYieldOp">]> {
-  let summary = "a tile whose elements lie anywhere in a matrix";
+    [AttrSizedOperandSegments, MemoryEffects<[MemRead]>, SingleBlockImplicitTerminator<"GroupYieldOp">]> {
+  let summary = "a tile whose elements lie anywhere in a matrix or a box";
   let description = [{
     `tile[i, j] = source[row, column]`, where the body yields row and column for
     the elements of the tiles `by` at (i, j) and that position itself, as the body of
     `hova.group_map` does: ids are a tile, and rows of a table are gathered with
-    it. It is 0 where that lies outside of source: also before it, since positions
+    it. Of slots it reads the box `slot`. It is 0 where that lies outside of source: also before it, since positions
     are compared without a sign. The body is on scalars and may use scalars from
     outside. One access reads elements of a thread that the body shows to lie
     beside each other in one row, from a multiple of their size on; rows at a place
@@ -144,7 +144,8 @@ def Hova_GroupGatherOp : Hova_Op<"group_gather",
     rows and columns of source, as that of `hova.group_load` does.
 
     - C1: the element of source is that of the tile, or i8 or i64 of i32.
-    - C2: rows of source have a unit column stride and a static row stride.
+    - C2: rows of a matrix have a unit column stride and a static row stride; slots
+      have one index, a matrix has none.
     - C3: the body takes an element of each operand and two indices, and yields
       two indices.
     - C4: a partial tile is not gathered.
@@ -176,13 +177,14 @@ def Hova_GroupGatherOp : Hova_Op<"group_gather",
     }
     ```
   }];
-  let arguments = (ins Arg<Hova_GatheredMatrix, "", [MemRead]>:$source,
-                       Variadic<Hova_TileType>:$by,
+  let arguments = (ins Arg<AnyTypeOf<[Hova_GatheredMatrix, Hova_SlotsType]>, "",
+                           [MemRead]>:$source,
+                       Optional<Index>:$slot, Variadic<Hova_TileType>:$by,
                        DefaultValuedAttr<DenseBoolArrayAttr, "{false, false}">:$in_bounds);
   let results = (outs Hova_TileType:$tile);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
-    $source (`by` `(` $by^ `:` type($by) `)`)? attr-dict
+    $source (`[` $slot^ `]`)? (`by` `(` $by^ `:` type($by) `)`)? attr-dict
     `:` type($source) `->` type($tile) $body
   }];
   let hasVerifier = 1;

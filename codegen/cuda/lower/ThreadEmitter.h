@@ -116,14 +116,13 @@ private:
   mlir::LogicalResult emitBoxLoad(GroupLoadOp op);
   Values loadPairs(const Slots &slots, mlir::Value start, TileType tile);
   Values loadWords(const Slots &slots, mlir::Value start, TileType tile);
-  mlir::LogicalResult emitGather(GroupGatherOp op);
-  int64_t widthOfGather(GroupGatherOp op, const Matrix &source, int64_t most);
   Values loadRun(const Matrix &source, TileType tile, mlir::Value address,
                  mlir::Value there, int64_t width);
   mlir::LogicalResult emitElementLoad(mlir::memref::LoadOp op);
-  mlir::Value asRegister(mlir::Value x);
   mlir::LogicalResult emitStore(GroupStoreOp op);
   mlir::LogicalResult emitShare(GroupShareOp op);
+  void sharePairs(GroupShareOp op);
+  void shareWords(GroupShareOp op);
   mlir::Value isOwner(TileType tile);
   mlir::LogicalResult emitStagedStore(GroupStoreOp op, const Matrix &target);
   mlir::Value inside(const Matrix &matrix, llvm::ArrayRef<bool> inBounds,
@@ -134,6 +133,15 @@ private:
   /// Whether results of 16 bits go through shared memory, so that a warp
   /// writes whole sectors.
   bool isStaged(GroupStoreOp op);
+
+  // Elements from anywhere (ThreadGathers.cpp).
+  mlir::LogicalResult emitGather(GroupGatherOp op);
+  mlir::LogicalResult emitBoxGather(GroupGatherOp op);
+  void gatherFrom(GroupGatherOp op, const Matrix &source, int64_t divisor,
+                  llvm::function_ref<Values(mlir::Value row, mlir::Value column,
+                                            int64_t width)>
+                      load);
+  mlir::Value asRegister(mlir::Value x);
 
   // Copies (ThreadCopies.cpp).
   mlir::LogicalResult emitCopy(GroupCopyOp op);

@@ -7,7 +7,6 @@
 
 #include "codegen/cuda/Sm80.h"
 #include "codegen/cuda/lower/Positions.h"
-#include "codegen/cuda/lower/Runs.h"
 #include "codegen/cuda/lower/ThreadEmitter.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
@@ -120,74 +119,6 @@ ThreadEmitter::Values ThreadEmitter::joinHalves(ArrayRef<Value> halves) {
     words.push_back(LLVM::BitcastOp::create(b, b.getI32Type(), both));
   }
   return words;
-}
-
-/// What a register holds of an integer that was gathered.
-Value ThreadEmitter::asRegister(Value x) {
-  if (x.getType().isInteger(8)) {
-    return arith::ExtUIOp::create(b, b.getI32Type(), x);
-  }
-  if (!x.getType().isInteger(64)) {
-    return x;
-  }
-  Value low = arith::TruncIOp::create(b, b.getI32Type(), x);
-  Value same =
-      arith::CmpIOp::create(b, arith::CmpIPredicate::eq,
-                            arith::ExtSIOp::create(b, x.getType(), low), x);
-  return select(same, low, i32(-1));
-}
-
-/// How many columns of a gathered tile one access reads, of a run of `most`.
-int64_t ThreadEmitter::widthOfGather(GroupGatherOp op, const Matrix &source,
-                                     int64_t most) {
-  // Bytes and words of 64 bits become registers of 32, one by one.
-  bool isWhole = source.elementBytes == 2 || source.elementBytes == 4;
-  int64_t divisor =
-      std::min(addressDivisorOf(op.getSource()), divisorOf(source.rowBytes));
-  int64_t width = isWhole ? most : 1;
-  auto fits = [&] {
-    return width * source.elementBytes <= divisor &&
-           (op.getInBounds()[1] || source.columns % width == 0) &&
-           gathersRuns(op, width);
-  };
-  while (width > 1 && !fits()) {
-    width /= 2;
-  }
-  return width;
-}
-
-LogicalResult ThreadEmitter::emitGather(GroupGatherOp op) {
-  TileType tile = op.getTile().getType();
-  Block &body = op.getBody().front();
-  FailureOr<Matrix> source = matrix(op, op.getSource());
-  if (failed(source) || failed(verifyBody(body))) {
-    return failure();
-  }
-  Fragment own = fragment(tile);
-  int64_t width = widthOfGather(op, *source, own.run);
-  Values elements;
-  for (size_t r = 0; r < own.rows.size(); ++r) {
-    for (size_t c = 0; c < own.columns.size(); c += width) {
-      for (auto [operand, argument] :
-           llvm::zip(op.getBy(), body.getArguments())) {
-        map.map(argument, this->element(operand, r, c));
-      }
-      placeBody(body, own, r, c);
-      emitBody(body);
-      Value row = word(body.getTerminator()->getOperand(0));
-      Value column = word(body.getTerminator()->getOperand(1));
-      Value address =
-          offset(source->base, add(mul(row, source->rowBytes),
-                                   mul(column, source->elementBytes)));
-      Value there = inside(*source, op.getInBounds(), row, column);
-      for (Value loaded : loadRun(*source, tile, address, there, width)) {
-        elements.push_back(asRegister(loaded));
-      }
-    }
-  }
-  parts[op.getTile()] =
-      isPaired(tile) && width == 1 ? joinHalves(elements) : elements;
-  return success();
 }
 
 /// An element of a table, which all threads read: whoever writes a kernel sees
@@ -446,20 +377,42 @@ LogicalResult ThreadEmitter::emitStore(GroupStoreOp op) {
   return success();
 }
 
+LogicalResult ThreadEmitter::emitShare(GroupShareOp op) {
+  TileType tile = op.getTile().getType();
+  if (tile.getDistribution() != TileDistribution::product ||
+      tile.getColumnMembers() != 1 || !slotsOf.count(op.getSlots())) {
+    return op.emitOpError("expects elements as a product leaves them, whose "
+                          "rows alone are divided, and slots of this function");
+  }
+  isPaired(tile) ? sharePairs(op) : shareWords(op);
+  NVVM::Barrier0Op::create(b);
+  return success();
+}
+
+/// The four words of a row that are written at once are a chunk, and eight rows
+/// of a chunk lie in different banks.
+void ThreadEmitter::sharePairs(GroupShareOp op) {
+  const Slots &slots = slotsOf[op.getSlots()];
+  Fragment own = fragment(op.getTile().getType());
+  ArrayRef<Value> words = parts[op.getTile()];
+  Value start = offset(memory, add(slotStart(slots, op.getSlot()),
+                                   mul(rem(lane, kLanesOfRow), 4)));
+  for (int64_t r : own.rows) {
+    for (size_t c = 0; c < own.columns.size(); c += own.run) {
+      Value byte = slotByte(slots, add(own.row, i32(r)), i32(0),
+                            own.columns[c] / kChunk);
+      LLVM::StoreOp::create(b, words.front(), offset(start, byte), 4);
+      words = words.drop_front();
+    }
+  }
+}
+
 /// A pair of columns lies inside of a chunk. Lanes of odd rows write the pair
 /// 16 columns away, or back: so the four rows that are written at once lie in
 /// different banks.
-LogicalResult ThreadEmitter::emitShare(GroupShareOp op) {
-  TileType tile = op.getTile().getType();
-  if (!tile.getElementType().isF32() ||
-      tile.getDistribution() != TileDistribution::product ||
-      tile.getColumnMembers() != 1 || !slotsOf.count(op.getSlots())) {
-    return op.emitOpError("expects elements of f32 as a product leaves them, "
-                          "whose rows alone are divided, and slots of this "
-                          "function");
-  }
+void ThreadEmitter::shareWords(GroupShareOp op) {
   const Slots &slots = slotsOf[op.getSlots()];
-  Fragment own = fragment(tile);
+  Fragment own = fragment(op.getTile().getType());
   constexpr int64_t kBytes = 4, kFour = kChunkBytes / kBytes, kAway = 16;
   ArrayRef<Value> elements = parts[op.getTile()];
   Value start = offset(memory, slotStart(slots, op.getSlot()));
@@ -485,8 +438,6 @@ LogicalResult ThreadEmitter::emitShare(GroupShareOp op) {
                             own.run * kBytes);
     }
   }
-  NVVM::Barrier0Op::create(b);
-  return success();
 }
 
 } // namespace hova

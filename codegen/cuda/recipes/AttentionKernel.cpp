@@ -131,6 +131,7 @@ AttentionWriter::AttentionWriter(GroupEmitter &e, const ScoreRegion &scores,
                   extents.columns);
   valuesInside =
       cast<MemRefType>(head.values.getType()).getDimSize(1) == own.getColumns();
+  vs = head.box ? head.box->values : Value();
 }
 
 AttentionWriter::Values AttentionWriter::copyKeys(Value turn, Value slot) {
@@ -143,8 +144,10 @@ AttentionWriter::Values AttentionWriter::copyKeys(Value turn, Value slot) {
   }
   Value key = list ? list->at(turn).first : b.mulIndex(box, step);
   Values copies = similarity->copy({head.keys, key, slot}, inside);
-  copies.push_back(
-      b.copy(head.values, key, first, vs, slot, inside, valuesInside));
+  if (!head.box) {
+    copies.push_back(
+        b.copy(head.values, key, first, vs, slot, inside, valuesInside));
+  }
   return copies;
 }
 
@@ -313,7 +316,10 @@ AttentionWriter::State AttentionWriter::stateOf(ValueRange carried) {
 }
 
 void AttentionWriter::await(ValueRange carried) {
-  GroupWaitOp::create(b, carried.drop_front(stateSize() + 1));
+  ValueRange copies = carried.drop_front(stateSize() + 1);
+  if (!copies.empty()) {
+    GroupWaitOp::create(b, copies);
+  }
 }
 
 /// The boxes `from` to before `to`.
@@ -466,9 +472,11 @@ Value AttentionWriter::attend() {
   beginQueries();
   int64_t slots = hasOneBox() ? 1 : 2;
   similarity->makeSlots(slots);
-  vs = GroupAllocOp::create(
-      b, SlotsType::get(b.getContext(),
-                        {slots, own.getStep(), own.getColumns()}, element));
+  if (!head.box) {
+    vs = GroupAllocOp::create(
+        b, SlotsType::get(b.getContext(),
+                          {slots, own.getStep(), own.getColumns()}, element));
+  }
   bool isSome = visitsSome();
   boxes = isSome ? findBoxes() : VisitedTiles();
   Value first = b.index(0);

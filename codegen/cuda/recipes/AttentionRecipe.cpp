@@ -2,12 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A block has rows of queries of one head of one sequence: blocks of queries
-// along x, heads along y, sequences along z.
+// along x, heads along y, sequences along z. Of small heads it has all.
 
 #include "codegen/cuda/recipes/CudaKernels.h"
 #include "codegen/cuda/recipes/GroupEmitter.h"
 #include "codegen/cuda/recipes/Recipe.h"
 #include "codegen/cuda/recipes/ScoreTiles.h"
+#include "codegen/cuda/recipes/SmallHeads.h"
 #include "dialect/AttentionOps.h"
 #include "dialect/Shapes.h"
 
@@ -31,7 +32,7 @@ static Value slotsOf(GroupEmitter &e, Value tensor, int64_t heads,
   }
   ArrayRef<int64_t> shape = shapeOf(tensor);
   int64_t width = shape[1] / heads;
-  Value head = group == 1 ? e.block(1) : e.b.divIndex(e.block(1), group);
+  Value head = group == 1 ? e.head() : e.b.divIndex(e.head(), group);
   return e.view(e.matrix(tensor), e.b.getIndexAttr(0), shape[0],
                 e.b.mulIndex(head, width), width);
 }
@@ -42,7 +43,7 @@ static Value scoresOf(GroupEmitter &e, Value tensor) {
     return {};
   }
   ArrayRef<int64_t> shape = shapeOf(tensor);
-  Value head = e.b.sum(e.b.mulIndex(e.block(2), shape[1]), e.block(1));
+  Value head = e.b.sum(e.b.mulIndex(e.block(2), shape[1]), e.head());
   return e.view(e.matrix(tensor), e.b.mulIndex(head, shape[2]), shape[2],
                 e.b.getIndexAttr(0), shape[3]);
 }
@@ -54,7 +55,53 @@ static Value vectorOf(GroupEmitter &e, AttentionOp op) {
   }
   int64_t width = shapeOf(op.getScoreVector())[0] / op.getHeads();
   return e.view(e.matrix(op.getScoreVector()), e.b.getIndexAttr(0), 1,
-                e.b.mulIndex(e.block(1), width), width);
+                e.b.mulIndex(e.head(), width), width);
+}
+
+static HeadMatrices headOf(AttentionOp op, GroupEmitter &e) {
+  int64_t keyHeads = op.countKeyHeads(), group = op.getGroup();
+  return {e.headOf(op.getQuery(), op.getHeads()),
+          e.headOf(op.getKey(), keyHeads, group),
+          e.headOf(op.getValue(), keyHeads, group),
+          slotsOf(e, op.getMemoryKey(), keyHeads, group),
+          slotsOf(e, op.getMemoryValue(), keyHeads, group),
+          scoresOf(e, op.getScores()),
+          op.getEmptyRow() == EmptyRow::uniform,
+          op.getSimilarity(),
+          vectorOf(e, op),
+          op.getNormalization()};
+}
+
+/// All heads, one after the other, from rows that are brought once. A head adds
+/// its columns to a tile of all.
+static void emitHeads(AttentionOp op, SmallHeads small, GroupEmitter &e) {
+  KernelBuilder &b = e.b;
+  Value row = b.mulIndex(e.block(0), e.schedule.getRows());
+  HeadBox box = small.bring(e);
+  int64_t width = shapeOf(op.getResult())[2] / op.getHeads();
+  Value none = b.fill(e.tile(b.f32(), TileDistribution::product), 0);
+  Value all =
+      b.loop(op.getHeads(), none,
+             [&](Value number, ValueRange in) -> KernelBuilder::Values {
+               e.setHead(number);
+               HeadMatrices head = headOf(op, e);
+               head.box = box;
+               head.number = number;
+               Value own = emitAttention(e, op.scoreRegion(), op.getCaptured(),
+                                         head, extentsOf(op), row);
+               return {b.map(none.getType(), {own, in[0]},
+                             [&](ValueRange x, Value, Value j) {
+                               Value isOwn =
+                                   b.isEqual(b.divIndex(j, width), number);
+                               return b.choose(isOwn, x[0], x[1]);
+                             })};
+             })[0];
+  e.setHead({});
+  ArrayRef<int64_t> shape = shapeOf(op.getResult());
+  Value to = e.view(e.matrix(op.getResult()), b.mulIndex(e.block(2), shape[1]),
+                    shape[1], b.getIndexAttr(0), shape[2]);
+  b.storeRounded(all, to, row, b.index(0), shape[1] % e.schedule.getRows() == 0,
+                 shape[2] == e.schedule.getColumns());
 }
 
 namespace {
@@ -78,16 +125,19 @@ struct AttentionRecipe
             checkSequences(op, shapeOf(own.getQuery())[0], own.getHeads()))) {
       return {};
     }
+    int64_t resultWidth =
+        SmallHeads::find(own) ? shapeOf(own.getResult())[2] : valueWidth;
     return scheduleAttention(getElementTypeOrSelf(own.getQuery()),
                              shapeOf(own.getQuery())[1], extentsOf(own).columns,
-                             keyWidth, valueWidth,
+                             keyWidth, resultWidth,
                              own.getScores() || form.readsPairs());
   }
   Grid getGrid(Operation *op, CudaScheduleAttr schedule) const {
     auto own = cast<AttentionOp>(op);
     ArrayRef<int64_t> queries = shapeOf(own.getQuery());
-    return {llvm::divideCeilSigned(queries[1], schedule.getRows()),
-            static_cast<int64_t>(own.getHeads()), queries[0]};
+    int64_t blocks = SmallHeads::find(own) ? 1 : own.getHeads();
+    return {llvm::divideCeilSigned(queries[1], schedule.getRows()), blocks,
+            queries[0]};
   }
   std::optional<ScoreTileCounts>
   countScoreTiles(Operation *op, CudaScheduleAttr schedule) const {
@@ -106,18 +156,11 @@ struct AttentionRecipe
   }
   void emitGroup(Operation *op, GroupEmitter &e) const {
     auto own = cast<AttentionOp>(op);
-    int64_t heads = own.getHeads(), length = shapeOf(own.getQuery())[1];
-    int64_t keyHeads = own.countKeyHeads(), group = own.getGroup();
-    HeadMatrices head{e.headOf(own.getQuery(), heads),
-                      e.headOf(own.getKey(), keyHeads, group),
-                      e.headOf(own.getValue(), keyHeads, group),
-                      slotsOf(e, own.getMemoryKey(), keyHeads, group),
-                      slotsOf(e, own.getMemoryValue(), keyHeads, group),
-                      scoresOf(e, own.getScores()),
-                      own.getEmptyRow() == EmptyRow::uniform,
-                      own.getSimilarity(),
-                      vectorOf(e, own),
-                      own.getNormalization()};
+    if (std::optional<SmallHeads> small = SmallHeads::find(own)) {
+      return emitHeads(own, *small, e);
+    }
+    int64_t length = shapeOf(own.getQuery())[1];
+    HeadMatrices head = headOf(own, e);
     Value row = e.b.mulIndex(e.block(0), e.schedule.getRows());
     if (own.givesScoresAlone()) {
       return emitScores(e, own.scoreRegion(), own.getCaptured(), head,
@@ -125,7 +168,7 @@ struct AttentionRecipe
     }
     Value tile = emitAttention(e, own.scoreRegion(), own.getCaptured(), head,
                                extentsOf(own), row);
-    Value to = e.headOf(own.getResult(), heads);
+    Value to = e.headOf(own.getResult(), own.getHeads());
     e.b.storeRounded(tile, to, row, e.b.index(0),
                      length % e.schedule.getRows() == 0,
                      cast<MemRefType>(to.getType()).getDimSize(1) ==

@@ -58,13 +58,23 @@ mlir::Value emitProduct(KernelBuilder &b, CudaScheduleAttr schedule,
                         mlir::Value column, bool isTransposed = true,
                         const KernelBuilder::RowMap &sourceRow = {});
 
+/// Rows of all heads of a sequence that group memory has, queries and keys in
+/// one box and values in another, in slot 0 of each. Heads stand beside each
+/// other, from these columns on.
+struct HeadBox {
+  mlir::Value rows, values;
+  int64_t queryColumn = 0, keyColumn = 0;
+};
+
 /// Matrices of one head of one sequence, all of one type. The slots of a
 /// memory are keys after the others, the same for all sequences; null without.
 /// Scores, of f32, are queries x keys, and are written; null where nobody reads
 /// them. Rows without a kept key are 0, or the mean of all values. Scores are
 /// products unless there is a similarity; its vector is a row of as many
 /// columns as keys have, null without. Weights are a softmax of scores, or
-/// scores.
+/// scores. With a box, which has all keys, its rows are read, those of the head
+/// `number`, and the result has columns of all heads, of which the head's own
+/// count.
 struct HeadMatrices {
   mlir::Value queries, keys, values;
   mlir::Value memoryKeys = {}, memoryValues = {}, scores = {};
@@ -72,6 +82,8 @@ struct HeadMatrices {
   SimilarityAttrInterface similarity = {};
   mlir::Value scoreVector = {};
   Normalization normalization = Normalization::softmax;
+  std::optional<HeadBox> box = {};
+  mlir::Value number = {};
 };
 
 /// The schedule of an attention of `queries` rows of `element` to `keys` by

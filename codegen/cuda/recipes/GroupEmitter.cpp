@@ -81,9 +81,9 @@ Value GroupEmitter::view(Value matrix, OpFoldResult row, int64_t rows,
 Value GroupEmitter::headOf(Value tensor, int64_t heads, int64_t group) {
   ArrayRef<int64_t> shape = shapeOf(tensor);
   int64_t width = shape[2] / heads;
-  Value head = group == 1 ? block(1) : b.divIndex(block(1), group);
+  Value own = group == 1 ? head() : b.divIndex(head(), group);
   return view(matrix(tensor), b.mulIndex(block(2), shape[1]), shape[1],
-              b.mulIndex(head, width), width);
+              b.mulIndex(own, width), width);
 }
 
 Value widen(OpBuilder &builder, Location loc, Value element) {

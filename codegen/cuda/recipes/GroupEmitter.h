@@ -48,14 +48,18 @@ public:
   /// The coordinate of the block along an axis of the grid.
   mlir::Value block(unsigned axis) { return b.argument(matrices + axis); }
   void setMatrices(int64_t count) { matrices = count; }
+  /// The head that is written: the block's (y), unless the block has several
+  /// and writes one after the other.
+  mlir::Value head() { return ownHead ? ownHead : block(1); }
+  void setHead(mlir::Value head) { ownHead = head; }
 
   /// Rows from `row` on and columns from `column` on, of dynamic or static
   /// index.
   mlir::Value view(mlir::Value matrix, mlir::OpFoldResult row, int64_t rows,
                    mlir::OpFoldResult column, int64_t columns);
 
-  /// Rows of the block's sequence (z), and columns of the head that it (y)
-  /// reads of `heads`; `group` heads of queries share one.
+  /// Rows of the block's sequence (z), and columns of the head that is read of
+  /// `heads`; `group` heads of queries share one.
   mlir::Value headOf(mlir::Value tensor, int64_t heads, int64_t group = 1);
 
   /// A tile of the schedule's extents.
@@ -86,6 +90,7 @@ private:
   llvm::DenseMap<mlir::Value, mlir::Value> places;
   llvm::DenseMap<mlir::Value, PlacementAttrInterface> placements;
   int64_t matrices = 0;
+  mlir::Value ownHead;
 };
 
 /// `element` widened to f32.

@@ -169,10 +169,25 @@ Value KernelBuilder::gather(
     Type tile, Value matrix, ValueRange operands,
     llvm::function_ref<Cell(ValueRange, Value, Value)> place,
     std::array<bool, 2> inBounds) {
-  auto op = GroupGatherOp::create(*this, tile, matrix, operands, inBounds);
+  return gather(
+      GroupGatherOp::create(*this, tile, matrix, Value(), operands, inBounds),
+      place);
+}
+
+Value KernelBuilder::gatherOfBox(Type tile, Value slots, Value slot,
+                                 llvm::function_ref<Cell(Value, Value)> place,
+                                 bool columnsInside) {
+  return gather(GroupGatherOp::create(*this, tile, slots, slot, ValueRange(),
+                                      {true, columnsInside}),
+                [&](ValueRange, Value i, Value j) { return place(i, j); });
+}
+
+Value KernelBuilder::gather(
+    GroupGatherOp op,
+    llvm::function_ref<Cell(ValueRange, Value, Value)> place) {
   OpBuilder::InsertionGuard guard(*this);
   Block *block = createBlock(&op.getBody());
-  for (Value operand : operands) {
+  for (Value operand : op.getBy()) {
     block->addArgument(getElementTypeOrSelf(operand.getType()), getLoc());
   }
   Value i = block->addArgument(getIndexType(), getLoc());

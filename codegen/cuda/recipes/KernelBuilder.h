@@ -84,6 +84,11 @@ public:
       llvm::function_ref<Cell(mlir::ValueRange, mlir::Value i, mlir::Value j)>
           place,
       std::array<bool, 2> inBounds = {});
+  /// Elements of a box of group memory, whose rows are all inside.
+  mlir::Value
+  gatherOfBox(mlir::Type tile, mlir::Value slots, mlir::Value slot,
+              llvm::function_ref<Cell(mlir::Value i, mlir::Value j)> place,
+              bool columnsInside = true);
   /// Which row of a matrix stands in the place of a row.
   using RowMap = std::function<mlir::Value(mlir::Value row)>;
   mlir::Value copy(mlir::Value matrix, mlir::Value row, mlir::Value column,
@@ -98,6 +103,12 @@ public:
               llvm::function_ref<Values(mlir::Value i, mlir::ValueRange)> body);
 
 private:
+  /// Writes the body.
+  mlir::Value gather(
+      GroupGatherOp op,
+      llvm::function_ref<Cell(mlir::ValueRange, mlir::Value i, mlir::Value j)>
+          place);
+
   mlir::func::FuncOp function;
 };
 

@@ -172,7 +172,7 @@ ScoreTiles::ScoreTiles(GroupEmitter &emitter, ValueRange captured,
 ScoreElement ScoreTiles::elementAt(Value i, Value j, Value firstKey) {
   ScoreElement element(b, ranges);
   element.setIndex(form.region.getBatch(), e.block(2));
-  element.setIndex(form.region.getHead(), e.block(1));
+  element.setIndex(form.region.getHead(), e.head());
   element.setIndex(form.region.getQuery(), b.sum(firstQuery, i));
   if (firstKey) {
     element.setIndex(form.region.getKey(), b.sum(firstKey, j));

@@ -30,7 +30,7 @@ struct TileMasks {
 class ScoreTiles {
 public:
   /// Of the queries from `firstQuery` on, a multiple of the tile's rows unless
-  /// `rowsAreAnywhere`, of the block's head and batch entry, and of tiles of
+  /// `rowsAreAnywhere`, of a head and the block's batch entry, and of tiles of
   /// type `tile`, of f32. Reads what does not depend on keys.
   ScoreTiles(GroupEmitter &emitter, mlir::ValueRange captured,
              const ScoreForm &form, const ScoreExtents &extents,

@@ -9,6 +9,7 @@
 
 #include "codegen/cuda/recipes/Similarity.h"
 #include "codegen/cuda/recipes/GroupEmitter.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 
 using namespace mlir;
 
@@ -77,6 +78,72 @@ private:
   Value querySlot; ///< where queries stay in group memory; otherwise null
 };
 
+/// The same of a head among others in group memory. What stands beside it is
+/// left out of both operands, for infinity times 0 is none.
+class ProductsOfBox : public Similarity {
+public:
+  ProductsOfBox(KernelBuilder &b, CudaScheduleAttr schedule,
+                const HeadMatrices &head)
+      : b(b), own(schedule), box(*head.box), head(head.number) {
+    auto type = cast<MemRefType>(head.queries.getType());
+    element = type.getElementType();
+    width = type.getDimSize(1);
+  }
+
+  void begin(Value row, bool) override { firstQuery = row; }
+
+  void makeSlots(int64_t) override {
+    keys = GroupAllocOp::create(
+        b, SlotsType::get(b.getContext(), {1, own.getStep(), boxColumns(width)},
+                          element));
+  }
+
+  Values copy(const Box &, bool) override {
+    // Nobody reads those of the head before any longer.
+    GroupWaitOp::create(b, ValueRange());
+    Value first = b.index(0);
+    GroupShareOp::create(b, read(own.getStep(), first, box.keyColumn), keys,
+                         first);
+    return {};
+  }
+
+  void awaitQueries() override {
+    queries = read(own.getRows(), firstQuery, box.queryColumn);
+  }
+
+  Value multiply(const Box &of) override {
+    Value zero = b.fill(tileOf(own, own.getStep(), b.f32()), 0);
+    return GroupProductOp::create(b, queries, keys, of.slot, zero, Value(),
+                                  true);
+  }
+
+private:
+  /// The head's columns of `rows` rows, where heads begin at a column.
+  Value read(int64_t rows, Value row, int64_t column) {
+    TileType type = tileOf(own, boxColumns(width), element)
+                        .with({rows, boxColumns(width)}, element,
+                              TileDistribution::product);
+    Value first = b.addIndex(b.mulIndex(head, width), column);
+    Value all =
+        b.gatherOfBox(type, box.rows, b.index(0), [&](Value i, Value j) {
+          return KernelBuilder::Cell(b.sum(row, i), b.sum(first, j));
+        });
+    Value zero = arith::ConstantOp::create(b, b.getZeroAttr(element));
+    Value end = b.index(width);
+    return b.map(type, all, [&](ValueRange x, Value, Value j) {
+      return b.choose(b.isBelow(j, end), x[0], zero);
+    });
+  }
+
+  KernelBuilder &b;
+  CudaScheduleAttr own;
+  HeadBox box;
+  Value head, firstQuery;
+  Type element;
+  int64_t width;
+  Value queries, keys;
+};
+
 class SumsOfTerms : public Similarity {
 public:
   SumsOfTerms(KernelBuilder &b, CudaScheduleAttr schedule,
@@ -131,6 +198,9 @@ std::unique_ptr<Similarity> makeSimilarity(KernelBuilder &b,
                                            const HeadMatrices &head) {
   if (head.similarity && !head.similarity.isProduct()) {
     return std::make_unique<SumsOfTerms>(b, schedule, head);
+  }
+  if (head.box) {
+    return std::make_unique<ProductsOfBox>(b, schedule, head);
   }
   return std::make_unique<DotProducts>(b, schedule, head);
 }

@@ -4,6 +4,7 @@
 // Each element of the result is read from a place that follows from its own, or
 // from several. A warp has a row, so that lanes read and write neighbours.
 
+#include "codegen/cuda/recipes/CudaKernels.h"
 #include "codegen/cuda/recipes/GroupEmitter.h"
 #include "codegen/cuda/recipes/Recipe.h"
 #include "dialect/PlacementOps.h"
@@ -17,6 +18,9 @@ using namespace mlir;
 namespace hova {
 
 using Place = GroupEmitter::Place;
+
+/// Bytes of group memory that leave room for several blocks.
+static constexpr int64_t kMostPixelBytes = 32 * 1024;
 
 /// A tile of f32 of what was read.
 static Value asF32(GroupEmitter &e, const Place &place, Value tile) {
@@ -113,8 +117,10 @@ static Value emitTile(GroupEmitter &e, EmbeddingOp op, const Place &place) {
       });
 }
 
-static Value emitTile(GroupEmitter &e, UnfoldOp op, const Place &place) {
-  KernelBuilder &b = e.b;
+/// Where the element of an unfolded image is read that stands in `row` of the
+/// result, from `pixel` of the kernel and of `channel`.
+static KernelBuilder::Cell cellOf(KernelBuilder &b, UnfoldOp op, Value row,
+                                  Value pixel, Value channel) {
   Unfolding of = Unfolding::get(op);
   int64_t kernel = of.kernel, across = of.placesAcross();
   int64_t squaresAcross = of.squaresAcross();
@@ -123,41 +129,98 @@ static Value emitTile(GroupEmitter &e, UnfoldOp op, const Place &place) {
   auto below = [&](Value x, int64_t size) {
     return compare(b, arith::CmpIPredicate::ult, x, size);
   };
+  Value entry = b.divIndex(row, places), number = b.remIndex(row, places);
+  Value batch = b.divIndex(entry, squares), square = b.remIndex(entry, squares);
+  // Within the square, and within the image.
+  auto along = [&](Value step, Value own) {
+    return b.addIndex(b.sum(b.mulIndex(step, of.stride), own), -of.padding);
+  };
+  Value y = along(b.divIndex(number, across), b.divIndex(pixel, kernel));
+  Value x = along(b.remIndex(number, across), b.remIndex(pixel, kernel));
+  Value line =
+      b.sum(b.mulIndex(b.divIndex(square, squaresAcross), of.squareHeight), y);
+  Value spot =
+      b.sum(b.mulIndex(b.remIndex(square, squaresAcross), of.squareWidth), x);
+  Value source, to = spot;
+  if (of.isOfTokens) {
+    Value token = b.sum(b.mulIndex(line, of.width), spot);
+    source = b.sum(b.mulIndex(batch, of.height * of.width), token);
+    to = channel;
+  } else {
+    Value plane = b.sum(b.mulIndex(batch, of.channels), channel);
+    source = b.sum(b.mulIndex(plane, of.height), line);
+  }
+  if (of.padding) {
+    // Beyond the border of a square are other pixels; beyond the sides of a
+    // whole image there is nothing.
+    Value inside = below(y, of.squareHeight);
+    if (squares > 1 || of.isOfTokens) {
+      inside = arith::AndIOp::create(b, inside, below(x, of.squareWidth));
+    }
+    source = arith::SelectOp::create(b, inside, source, b.index(-1));
+  }
+  return {source, to};
+}
+
+/// Rows and columns of a box with the pixels of all rows of a tile, where
+/// pixels are rows of all channels: neighbours in a row of the result come from
+/// different ones. Nothing where they do not, or the tile has no whole rows.
+static std::optional<std::array<int64_t, 2>> boxOfPixels(UnfoldOp op,
+                                                         const Place &place) {
+  Unfolding of = Unfolding::get(op);
+  int64_t pixels = of.kernel * of.kernel;
+  bool hasWholeRows = place.type.columns() >= shapeOf(op.getResult()).back();
+  if (!of.isOfTokens || pixels == 1 || !hasWholeRows ||
+      of.channels > kMostHeadColumns) {
+    return std::nullopt;
+  }
+  int64_t rows = llvm::alignTo(place.type.rows() * pixels, 16);
+  std::array<int64_t, 2> box{rows, boxColumns(of.channels)};
+  int64_t bytes = box[0] * box[1] *
+                  getElementTypeOrSelf(op.getX()).getIntOrFloatBitWidth() / 8;
+  return bytes <= kMostPixelBytes ? std::optional(box) : std::nullopt;
+}
+
+/// By way of a box: row r k k + p has pixel p of row r of the tile.
+static Value gatherFromBox(GroupEmitter &e, UnfoldOp op, const Place &place,
+                           std::array<int64_t, 2> box) {
+  KernelBuilder &b = e.b;
+  Unfolding of = Unfolding::get(op);
+  int64_t pixels = of.kernel * of.kernel;
+  Value from = e.matrix(op.getX()), first = b.index(0);
+  Type element = cast<MemRefType>(from.getType()).getElementType();
+  Value slots = GroupAllocOp::create(
+      b, SlotsType::get(b.getContext(), {1, box[0], box[1]}, element));
+  auto sourceRow = [&](Value row) -> Value {
+    Value own = b.sum(place.row, b.divIndex(row, pixels));
+    Value pixel = b.remIndex(row, pixels);
+    Value source = cellOf(b, op, own, pixel, first).first;
+    Value isPixel =
+        compare(b, arith::CmpIPredicate::ult, row, place.type.rows() * pixels);
+    return arith::SelectOp::create(b, isPixel, source, b.index(-1));
+  };
+  GroupWaitOp::create(b, b.copy(from, first, first, slots, first, false,
+                                of.channels == box[1], sourceRow));
+  TileType type =
+      place.type.with(place.type.getShape(), element, TileDistribution::row);
+  auto pixelOf = [&](Value i, Value j) {
+    Value row = b.sum(b.mulIndex(i, pixels), b.remIndex(j, pixels));
+    return KernelBuilder::Cell(row, b.divIndex(j, pixels));
+  };
+  Value tile = b.gatherOfBox(type, slots, first, pixelOf, false);
+  return asF32(e, place, tile);
+}
+
+static Value emitTile(GroupEmitter &e, UnfoldOp op, const Place &place) {
+  if (std::optional<std::array<int64_t, 2>> box = boxOfPixels(op, place)) {
+    return gatherFromBox(e, op, place, *box);
+  }
+  KernelBuilder &b = e.b;
+  int64_t pixels = Unfolding::get(op).kernel * Unfolding::get(op).kernel;
   return gather(e, place, op.getX(), [&](Value row, Value column) {
-    Value entry = b.divIndex(row, places), number = b.remIndex(row, places);
-    Value batch = b.divIndex(entry, squares),
-          square = b.remIndex(entry, squares);
-    Value channel = b.divIndex(column, kernel * kernel);
-    Value pixel = b.remIndex(column, kernel * kernel);
-    // Within the square, and within the image.
-    auto along = [&](Value step, Value own) {
-      return b.addIndex(b.sum(b.mulIndex(step, of.stride), own), -of.padding);
-    };
-    Value y = along(b.divIndex(number, across), b.divIndex(pixel, kernel));
-    Value x = along(b.remIndex(number, across), b.remIndex(pixel, kernel));
-    Value line = b.sum(
-        b.mulIndex(b.divIndex(square, squaresAcross), of.squareHeight), y);
-    Value spot =
-        b.sum(b.mulIndex(b.remIndex(square, squaresAcross), of.squareWidth), x);
-    Value source, to = spot;
-    if (of.isOfTokens) {
-      Value token = b.sum(b.mulIndex(line, of.width), spot);
-      source = b.sum(b.mulIndex(batch, of.height * of.width), token);
-      to = channel;
-    } else {
-      Value plane = b.sum(b.mulIndex(batch, of.channels), channel);
-      source = b.sum(b.mulIndex(plane, of.height), line);
-    }
-    if (of.padding) {
-      // Beyond the border of a square are other pixels; beyond the sides of a
-      // whole image there is nothing.
-      Value inside = below(y, of.squareHeight);
-      if (squares > 1 || of.isOfTokens) {
-        inside = arith::AndIOp::create(b, inside, below(x, of.squareWidth));
-      }
-      source = arith::SelectOp::create(b, inside, source, b.index(-1));
-    }
-    return std::pair(source, to);
+    Value channel = b.divIndex(column, pixels);
+    Value pixel = b.remIndex(column, pixels);
+    return cellOf(b, op, row, pixel, channel);
   });
 }
 

@@ -5,7 +5,7 @@
 import math
 
 import numpy as np
-from kernels import BF16, F16, Case
+from kernels import BF16, F16, WIDEN, Case
 from module_cases import F32, NARROW, Numbers, case, softmax
 
 # Attentions --------------------------------------------------------------------
@@ -42,6 +42,44 @@ def attention_case(n: Numbers, q: np.ndarray, k: np.ndarray, v: np.ndarray, head
         }}
         return %o : {types[3]}
       }}""", [attended(q, k, v, heads, scale)], {"bf16": BF16, "f16": 2 * F16, "f32": 2 * F32}[halves], halves, options)
+
+
+def heads_of_rows(halves: str, tokens: int, heads: int, widths: tuple[int, int], limit: float) -> Case:
+    """Queries, keys and values of small heads that stand beside each other in rows; a bias of each head. A key of the second head is
+    -inf, and a query of the first one; no other head sees either."""
+    n, batch, scale = Numbers(halves), 2, 0.375
+    ends = np.cumsum([0, heads * widths[0], heads * widths[0], heads * widths[1]])
+    rows = n.random.standard_normal((batch, tokens, ends[-1]), np.float32)
+    rows[..., widths[0]] = np.abs(rows[..., widths[0]]) + 0.5
+    rows[:, 3, ends[1] + widths[0]], rows[:, 5, 1] = -np.inf, -np.inf
+    n.store(rows if halves == "f32" else NARROW[halves](rows), 0, np.nan)
+    rows = rows.astype(np.float64) if halves == "f32" else WIDEN[halves](n.operands[-1]).astype(np.float64)
+    bias = n.wide(heads, tokens)
+    q, k, v = (rows[..., a:b].reshape(batch, tokens, heads, -1).transpose(0, 2, 1, 3) for a, b in zip(ends, ends[1:], strict=False))
+    with np.errstate(invalid="ignore"):
+        scores = scale * (q[..., :, None, :] * k[..., None, :, :]).sum(-1) + bias[:, None]
+        weights = softmax(scores)
+    truth = (weights @ v).transpose(0, 2, 1, 3).reshape(batch, tokens, -1)
+    whole = f"tensor<{batch}x{tokens}x{ends[-1]}x{halves}>"
+    types = [f"tensor<{batch}x{tokens}x{b - a}x{halves}>" for a, b in zip(ends, ends[1:], strict=False)]
+    slices = "\n".join(f"%{name} = hova.slice %rows {{axis = 2 : i64, offset = {begin} : i64}} : {whole} -> {own}"
+                       for name, begin, own in zip("qkv", ends, types, strict=False))
+    table = f"tensor<{heads}x{tokens}xf32>"
+    return case(n, f"""
+      func.func @main(%rows: {whole}, %bias: {table}) -> {types[2]} {{
+        {slices}
+        %o = hova.attention %q, %k, %v captured(%bias) {{heads = {heads} : i64}}
+            : ({", ".join(types)}, {table}) -> {types[2]} scores {{
+        ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index, %biases: {table}):
+          %scale = hova.number {scale}
+          %scaled = arith.mulf %raw, %scale : f32
+          %own = hova.element %biases[%head, %key] : {table}
+          %score = arith.addf %scaled, %own : f32
+          %all = arith.constant true
+          hova.score_yield %score kept %all
+        }}
+        return %o : {types[2]}
+      }}""", [truth], limit, halves)
 
 
 def far_scores(halves: str, exponent: int) -> Case:

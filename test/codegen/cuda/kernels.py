@@ -99,7 +99,7 @@ class Case:
         return {name: [int(number) for number in numbers.split()] for name, numbers in lines}
 
     def error(self, result: np.ndarray) -> float:
-        """The largest difference from the truth, in parts of its largest magnitude; not a number if one is none."""
+        """The largest difference from the truth, in parts of its largest magnitude; not a number if one of the two alone is none."""
         if self.results == 1:
             return self.error_of(result, self.truth)
         ends = np.cumsum([operand.nbytes for operand in self.operands[-self.results :]])
@@ -109,7 +109,8 @@ class Case:
 
     def error_of(self, result: np.ndarray, truth: np.ndarray) -> float:
         value = WIDEN[self.halves](result) if result.dtype == np.uint16 else result
-        return float(np.abs(value - truth).max() / np.abs(truth).max())
+        difference = np.where(np.isnan(value) & np.isnan(truth), 0, np.abs(value - truth))
+        return float(difference.max() / np.nanmax(np.abs(truth)))
 
 
 def bf16(random: np.random.Generator, *shape: int, scale: float = 1.0) -> np.ndarray:

@@ -306,6 +306,17 @@ EQUAL: dict[str, str] = {
     r"raw scores alone: \w+: (blocks of a left|halves of a right) operand exchanged (17|32) of 32|raw scores alone: \w+: a block transposed 12 of 12":
         "this part of a head is zeros",
     r"raw scores alone: interpreted: chunks not exchanged [35] of 5": "this part of a head is zeros in the other operand",
+    r"attention, heads of rows: interpreted: no barrier 3 of 4": "the lanes of the only warp go on together",
+    r"attention, heads of rows.*: \w+: (a value of another lane|an exchange less) (12 of 12|24 of 24|44 of 44|7 of 12)":
+        "it asks whether a key of -inf was kept, and these rows have weights",
+    r"attention, heads of rows.*: \w+: ((blocks of a left|halves of a right) operand exchanged|a block transposed|a slot further is read) (8 of 8|24 of 24|96 of 96)":
+        "these columns are after the last",
+    r"attention, heads of rows.*: \w+: (chunks not exchanged 15 of 28|a word that is not staged (16|64|80) of (16|64|80)|the next row of a tile (11 of 11|41 of 41|59 of 59))":
+        "these columns are after the last",
+    r"attention, heads of rows, f32: emulated: (a run of a slot further is read 48 of 48|neighbours of a run exchanged 128 of 128)":
+        "these keys are after the last: their probabilities are 0",
+    r"attention, heads of rows.*: interpreted: a store that is not guarded [15] of [28]": "the block of the next sequence writes these rows after it",
+    r"attention, heads of rows: interpreted: an element without its mask [34] of 22": "what is read there is of a key after the last",
     r"attention, weights.*: \w+: (no barrier|a wait for a copy less|no wait) 4 of 4": "after the loop nobody reads what the last copies bring",
     r"attention, weights.*, f32: \w+: (no barrier|a wait for a copy less|no wait) 1 of 4": "queries are read after the second wait",
     r"attention, weights.*, f32: \w+: a copy uncommitted 1 of 7": "queries are awaited with the first keys",

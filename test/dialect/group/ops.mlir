@@ -110,6 +110,16 @@ func.func @gathers_a_tile(%m: memref<197x768xf32>) -> !hova.tile<4x768xf32, row 
   return %t : !hova.tile<4x768xf32, row 4x1>
 }
 
+// CHECK-LABEL: @gathers_from_a_box
+// CHECK: hova.group_gather %{{[a-z0-9_]+}}[%{{[a-z0-9_]+}}] : !hova.slots<2x64x64xbf16> -> <32x32xbf16, product 2x1> {
+func.func @gathers_from_a_box(%s: !hova.slots<2x64x64xbf16>, %i: index) -> !hova.tile<32x32xbf16, product 2x1> {
+  %t = hova.group_gather %s[%i] : !hova.slots<2x64x64xbf16> -> !hova.tile<32x32xbf16, product 2x1> {
+  ^bb0(%p: index, %q: index):
+    hova.group_yield %q, %p : index, index
+  }
+  return %t : !hova.tile<32x32xbf16, product 2x1>
+}
+
 // CHECK-LABEL: @asks_in_few_rows
 // CHECK: hova.group_where %{{[a-z0-9_]+}} : <64x1xf32, product 4x1> -> <64x1xf32, partial 4x1> {
 // CHECK-NEXT: hova.group_gather {{.*}} {in_bounds = array<i1: false, true>}

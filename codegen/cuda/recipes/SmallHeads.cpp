@@ -1,0 +1,93 @@
+//===- SmallHeads.cpp - All heads of an attention in one block ------------===//
+// SPDX-License-Identifier: Apache-2.0
+
+#include "codegen/cuda/recipes/SmallHeads.h"
+#include "codegen/cuda/Sm80.h"
+#include "dialect/Shapes.h"
+#include "dialect/TokenOps.h"
+
+using namespace mlir;
+
+namespace hova {
+
+/// Columns of all heads that a tile of results holds in registers.
+static constexpr int64_t kMostColumns = 64;
+
+/// The tensor that a value is columns of, and the first of them.
+static std::pair<Value, int64_t> columnsOf(Value tensor) {
+  auto slice = tensor.getDefiningOp<SliceOp>();
+  return slice && isColumnSlice(slice)
+             ? std::pair(slice.getX(), slice.getOffset())
+             : std::pair(Value(), int64_t(0));
+}
+
+std::optional<SmallHeads> SmallHeads::find(AttentionOp op) {
+  ArrayRef<int64_t> shape = shapeOf(op.getQuery());
+  int64_t heads = op.getHeads(), keyWidth = shape[2],
+          valueWidth = shapeOf(op.getResult())[2];
+  Type element = getElementTypeOrSelf(op.getQuery());
+  int64_t bytes = element.getIntOrFloatBitWidth() / 8;
+  bool areSmall = heads > 1 && std::max(keyWidth, valueWidth) <= kMostColumns &&
+                  std::max(keyWidth, valueWidth) / heads * bytes < kSectorBytes;
+  // Copies move two elements of 16 bits at least.
+  bool areInPieces = keyWidth % 2 == 0 && valueWidth % 2 == 0;
+  int64_t mostRows = element.isF32() ? 32 : 64; // of a box of keys
+  if (!areSmall || !areInPieces || shape[1] > mostRows || op.getGroup() != 1 ||
+      op.getSlots() || op.givesScoresAlone() ||
+      (op.getSimilarity() && !op.getSimilarity().isProduct())) {
+    return std::nullopt;
+  }
+  auto [rows, queries] = columnsOf(op.getQuery());
+  auto [keyRows, keys] = columnsOf(op.getKey());
+  auto [valueRows, values] = columnsOf(op.getValue());
+  if (!rows || rows != keyRows || rows != valueRows || queries % 2 ||
+      keys % 2 || values % 2) {
+    return std::nullopt;
+  }
+  int64_t end =
+      std::max({queries + keyWidth, keys + keyWidth, values + valueWidth});
+  int64_t begin = std::min({queries, keys, values});
+  if (end - begin > 2 * keyWidth + valueWidth) {
+    return std::nullopt; // others stand between them
+  }
+  return SmallHeads(op, rows, begin, end,
+                    {queries - begin, keys - begin, values - begin});
+}
+
+HeadBox SmallHeads::bring(GroupEmitter &e) {
+  KernelBuilder &b = e.b;
+  CudaScheduleAttr own = e.schedule;
+  Type element = getElementTypeOrSelf(op.getQuery());
+  int64_t tokens = shapeOf(op.getQuery())[1];
+  auto makeSlots = [&](int64_t rows, int64_t columns) {
+    return GroupAllocOp::create(
+        b, SlotsType::get(b.getContext(), {1, rows, columns}, element));
+  };
+  // The last head is read in whole boxes too, as are all values.
+  int64_t keyWidth = shapeOf(op.getQuery())[2];
+  int64_t past = boxColumns(keyWidth / op.getHeads());
+  int64_t reach = std::max({columns.queries + keyWidth + past,
+                            columns.keys + keyWidth + past,
+                            columns.values + own.getColumns()});
+  int64_t rows = std::max(own.getRows(), own.getStep());
+  int64_t width = boxColumns(reach);
+  HeadBox box{makeSlots(rows, width),
+              makeSlots(own.getStep(), own.getColumns()), columns.queries,
+              columns.keys};
+  Value first = b.index(0);
+  Value matrix = e.view(e.matrix(tensor), b.mulIndex(e.block(2), tokens),
+                        tokens, b.getIndexAttr(begin), end - begin);
+  GroupWaitOp::create(b, b.copy(matrix, first, first, box.rows, first,
+                                tokens == rows, end - begin == width));
+  auto type =
+      TileType::get(b.getContext(), {own.getStep(), own.getColumns()}, element,
+                    TileDistribution::product, own.getRowWarps(), 1);
+  Value from = b.index(columns.values);
+  Value values = b.gatherOfBox(type, box.rows, first, [&](Value i, Value j) {
+    return KernelBuilder::Cell(i, b.sum(from, j));
+  });
+  GroupShareOp::create(b, values, box.values, first);
+  return box;
+}
+
+} // namespace hova
