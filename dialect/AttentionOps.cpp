@@ -345,7 +345,27 @@ std::optional<int64_t> HeadLogitsOp::getLinearMacs() {
 }
 
 IterationSpace HeadLogitsOp::getIterationSpace() {
-  return rowSpace(*this, 2).ignoringPosition();
+  IterationSpaceBuilder builder(*this);
+  ArrayRef<int64_t> weight = shapeOf(getHeadWeight());
+  SmallVector<AffineExpr> rows = builder.rows();
+  AffineExpr head = builder.parallel("head", getHeads());
+  AffineExpr channel = builder.reduction("channel", weight[0]);
+  AffineExpr hidden = builder.reduction("hidden", weight[1]);
+  auto inRow = [&](AffineExpr column) {
+    SmallVector<AffineExpr> axes = rows;
+    axes.push_back(column);
+    return axes;
+  };
+  bool known = !ShapedType::isDynamic(weight[0]);
+  builder.operand(0, inRow(known ? head * weight[0] + channel : channel));
+  builder.operand(1, inRow(hidden));
+  builder.operand(2, {channel, hidden});
+  builder.operand(3, {hidden});
+  if (getScoreBias()) {
+    builder.operand(4, {builder.constant(0)});
+  }
+  builder.result(inRow(head));
+  return builder.build().ignoringPosition();
 }
 
 bool HeadLogitsOp::isStored(unsigned index) { return index == 0 || index == 2; }

@@ -49,6 +49,60 @@ int64_t IterationSpace::countUnits() const {
   return count;
 }
 
+namespace {
+/// Which dims of a reader are those of what it reads, by the expressions that
+/// say where an element stands.
+class DimMatch {
+public:
+  DimMatch(const IterationSpace &space, const IterationSpace &reader)
+      : space(space), reader(reader), dims(space.dims.size()) {}
+  bool match(AffineExpr own, AffineExpr other);
+  std::optional<unsigned> of(unsigned dim) const { return dims[dim]; }
+
+private:
+  const IterationSpace &space, &reader;
+  SmallVector<std::optional<unsigned>> dims;
+};
+} // namespace
+
+bool DimMatch::match(AffineExpr own, AffineExpr other) {
+  if (own.getKind() != other.getKind()) {
+    return false;
+  }
+  if (auto dim = dyn_cast<AffineDimExpr>(own)) {
+    unsigned number = cast<AffineDimExpr>(other).getPosition();
+    std::optional<unsigned> &known = dims[dim.getPosition()];
+    bool isNew = !known;
+    known = isNew ? number : *known;
+    return *known == number &&
+           space.dims[dim.getPosition()].size == reader.dims[number].size;
+  }
+  if (auto binary = dyn_cast<AffineBinaryOpExpr>(own)) {
+    auto same = cast<AffineBinaryOpExpr>(other);
+    return match(binary.getLHS(), same.getLHS()) &&
+           match(binary.getRHS(), same.getRHS());
+  }
+  return own == other;
+}
+
+bool keepsUnits(const IterationSpace &space, const IterationSpace &reader,
+                unsigned index) {
+  AffineMap written = space.results.front(), read = reader.operands[index];
+  if (!read || read.getNumResults() != written.getNumResults()) {
+    return false;
+  }
+  DimMatch dims(space, reader);
+  for (auto [own, other] : llvm::zip(written.getResults(), read.getResults())) {
+    if (!dims.match(own, other)) {
+      return false;
+    }
+  }
+  return llvm::all_of(space.units, [&](unsigned unit) {
+    std::optional<unsigned> own = dims.of(unit);
+    return own && reader.dims[*own].type == utils::IteratorType::parallel;
+  });
+}
+
 //===----------------------------------------------------------------------===//
 // IterationSpaceBuilder
 //===----------------------------------------------------------------------===//

@@ -80,6 +80,12 @@ struct IterationSpace {
   int64_t countUnits() const;
 };
 
+/// Whether threads that divide the units of one operation have all that another
+/// computes of its result: where the other reads it, as operand `index`, the
+/// units stand at parallel dims of its own.
+bool keepsUnits(const IterationSpace &space, const IterationSpace &reader,
+                unsigned index);
+
 /// Collects the dims and maps of one operation. Operands that nothing was said
 /// about are gathered.
 class IterationSpaceBuilder {

@@ -31,6 +31,17 @@ UnitsAttr unitsOf(Operation *op, int64_t blocks) {
   return UnitsAttr::get(op->getContext(), names, sizes);
 }
 
+std::string whyNoRows(Operation *op, UnitsAttr units) {
+  std::string text;
+  for (auto [name, size] : llvm::zip(units.getNames(), units.getSizes())) {
+    text += (text.empty() ? "" : " x ") + std::to_string(size) + " " +
+            name.getValue().str();
+  }
+  return ("'" + op->getName().getStringRef() + "' divides " + text +
+          " among threads, not rows")
+      .str();
+}
+
 int64_t blocksOf(UnitsAttr units) {
   for (auto [name, size] : llvm::zip(units.getNames(), units.getSizes())) {
     if (name.getValue().ends_with(kBlockSuffix)) {
@@ -55,6 +66,26 @@ Division divisionOf(Operation *op) {
   return structured && !structured.getIterationSpace().dividesRows()
              ? Division::inner
              : Division::rows;
+}
+
+bool keepsUnits(Operation *first, Operation *op) {
+  auto written = dyn_cast<StructuredOpInterface>(first);
+  auto reader = dyn_cast<StructuredOpInterface>(op);
+  if (!written || !reader) {
+    return false;
+  }
+  IterationSpace space = written.getIterationSpace();
+  IterationSpace own = reader.getIterationSpace();
+  bool reads = false;
+  for (OpOperand &operand : op->getOpOperands()) {
+    if (operand.get() == first->getResult(0)) {
+      reads = true;
+      if (!keepsUnits(space, own, operand.getOperandNumber())) {
+        return false;
+      }
+    }
+  }
+  return reads;
 }
 
 Division divisionOf(KernelOp kernel) {

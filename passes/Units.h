@@ -34,6 +34,10 @@ inline constexpr llvm::StringLiteral kBlockSuffix = "_block";
 /// Null where it has none or a size is not known.
 UnitsAttr unitsOf(mlir::Operation *op, int64_t blocks = 1);
 
+/// Says that the threads of a kernel that begins with `op` divide these units,
+/// and not rows, as verdicts do.
+std::string whyNoRows(mlir::Operation *op, UnitsAttr units);
+
 /// In how many blocks the units divide a dim besides; 1 where they do not.
 int64_t blocksOf(UnitsAttr units);
 
@@ -45,6 +49,11 @@ UnitsAttr sequenceUnits(mlir::MLIRContext *context, int64_t groups);
 
 /// The kind of units that `op` has by itself: rows or inner.
 Division divisionOf(mlir::Operation *op);
+
+/// Whether `op` reads the result of `first`, which divides dims inside of rows,
+/// such as heads, and the threads that have a part of it have all that `op`
+/// computes of that part.
+bool keepsUnits(mlir::Operation *first, mlir::Operation *op);
 
 /// The kind of units that the threads of a kernel divide.
 Division divisionOf(KernelOp kernel);

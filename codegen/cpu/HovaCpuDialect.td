@@ -79,7 +79,7 @@ def HovaCpu_LaunchAttr : AttrDef<HovaCpu_Dialect, "CpuLaunch",
 
 def HovaCpu_FusionAttr : AttrDef<HovaCpu_Dialect, "CpuFusion",
     [DeclareAttrInterfaceMethods<Hova_FusionPolicyAttrInterface,
-                                 ["dividesColumns", "chooseBlocks"]>]> {
+                                 ["pays", "dividesColumns", "chooseBlocks"]>]> {
   let mnemonic = "fusion";
   let summary = "which kernels pay on a CPU";
   let description = [{

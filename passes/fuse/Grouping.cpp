@@ -118,23 +118,13 @@ static std::string nameOf(Operation *op) {
   return ("'" + op->getName().getStringRef() + "'").str();
 }
 
-static std::string textOf(UnitsAttr units) {
-  std::string text;
-  for (auto [name, size] : llvm::zip(units.getNames(), units.getSizes())) {
-    text += (text.empty() ? "" : " x ") + std::to_string(size) + " " +
-            name.getValue().str();
-  }
-  return text;
-}
-
 std::string Grouping::whyNoRows(Operation *op) const {
   if (divisionOf(op) == Division::columnStrips) {
     std::string why;
     policy.dividesColumns(op, &why);
     return why;
   }
-  return nameOf(op) + " divides " + textOf(unitsOf(op)) +
-         " among threads, not rows";
+  return hova::whyNoRows(op, unitsOf(op));
 }
 
 bool Grouping::canHold(int number, Operation *op, std::string *why) const {
@@ -157,12 +147,20 @@ bool Grouping::mayHold(int number, Operation *op, std::string *why) const {
                            "; it joins if it computes as many");
   }
   if (group.division == Division::inner) {
-    return refuse(why, whyNoRows(first));
+    return keepsUnits(number, op) || refuse(why, whyNoRows(first));
   }
   if (group.division == Division::rows) {
     return divisionOf(op) == Division::rows || refuse(why, whyNoRows(op));
   }
   return canHoldColumns(number, op, why);
+}
+
+bool Grouping::keepsUnits(int number, Operation *op) const {
+  Operation *first = groups[number].ops.front();
+  return hova::keepsUnits(first, op) &&
+         llvm::all_of(op->getOperands(), [&](Value operand) {
+           return groupOf(operand) != number || operand == first->getResult(0);
+         });
 }
 
 bool Grouping::canHoldColumns(int number, Operation *op,

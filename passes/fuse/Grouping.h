@@ -105,6 +105,10 @@ private:
                std::string *why = nullptr) const;
   /// Whether it may.
   bool mayHold(int number, mlir::Operation *op, std::string *why) const;
+  /// Whether `op` reads the result of the group's first operation, which
+  /// divides dims inside of rows, such as heads, and threads have all that it
+  /// computes of their part.
+  bool keepsUnits(int number, mlir::Operation *op) const;
   /// The same where threads divide the columns of the group's product.
   bool canHoldColumns(int number, mlir::Operation *op, std::string *why) const;
   /// Whether the reader of `operand` may stand in the group that makes it, as

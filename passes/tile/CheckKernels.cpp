@@ -73,10 +73,13 @@ static LogicalResult checkLayouts(StageOp stage, Division division) {
 }
 
 /// An operation's tiles are its stage's, so its columns must be of the
-/// anchor's.
+/// anchor's, or its parts those of the anchor's units.
 static LogicalResult checkStage(StageOp stage) {
   StageColumns columns;
   for (Operation *op : stage.getComputeOps()) {
+    if (op != stage.getAnchor() && keepsUnits(stage.getAnchor(), op)) {
+      continue; // it has columns of its own
+    }
     if (!columns.find(op)) {
       return op->emitOpError("does not compute columns of its stage's first "
                              "operation");
@@ -165,7 +168,8 @@ static LogicalResult checkBody(KernelOp kernel) {
       int64_t own = staticSize(shapeOf(op->getResult(0)).drop_back());
       bool isAlone =
           division != Division::sequences &&
-          (division == Division::inner || divisionOf(op) == Division::inner);
+          (division == Division::inner || divisionOf(op) == Division::inner) &&
+          !keepsUnits(stage.getAnchor(), op);
       if (rows != 0 && (isAlone || own != rows)) {
         return op->emitOpError(
             "shares a kernel with operations of other units");

@@ -200,6 +200,50 @@ TEST(IterationSpace, TakesDynamicSizes) {
   });
 }
 
+/// Logits of heads are those of the heads that a thread has of an attention
+/// with as many; a product reads columns of all.
+TEST(IterationSpace, KeepsUnitsWhereHeadsStandAlike) {
+  MLIRContext context;
+  context.loadDialect<HovaDialect, func::FuncDialect>();
+  auto module = parseSourceString<ModuleOp>(
+      R"(func.func @main(%x: tensor<2x5x12xf32>, %s: tensor<2x5x3xf32>,
+                         %w: tensor<3xf32>, %a: tensor<4x3xf32>,
+                         %b: tensor<6x3xf32>, %c: tensor<12x12xf32>) {
+           %0 = hova.attention %x, %x, %x {heads = 3 : i64}
+               : (tensor<2x5x12xf32>, tensor<2x5x12xf32>, tensor<2x5x12xf32>)
+               -> tensor<2x5x12xf32> scores {
+           ^bb0(%raw: f32, %batch: index, %head: index, %query: index,
+                %key: index):
+             %all = arith.constant true
+             hova.score_yield %raw kept %all
+           }
+           %1 = hova.head_logits %0, %s, %a, %w {heads = 3 : i64}
+               : (tensor<2x5x12xf32>, tensor<2x5x3xf32>, tensor<4x3xf32>,
+                  tensor<3xf32>) -> tensor<2x5x3xf32>
+           %2 = hova.head_logits %0, %s, %b, %w {heads = 2 : i64}
+               : (tensor<2x5x12xf32>, tensor<2x5x3xf32>, tensor<6x3xf32>,
+                  tensor<3xf32>) -> tensor<2x5x2xf32>
+           %3 = hova.linear %0, %c : tensor<2x5x12xf32>, tensor<12x12xf32>
+               -> tensor<2x5x12xf32>
+           %4 = hova.scale %0 {factor = 2.0 : f64} : tensor<2x5x12xf32>
+           return
+         })",
+      &context);
+  ASSERT_TRUE(module);
+  auto main = *module->getOps<func::FuncOp>().begin();
+  auto ops = llvm::to_vector(main.getOps<StructuredOpInterface>());
+  ASSERT_EQ(ops.size(), 5u);
+  auto keeps = [&](size_t reader, unsigned operand) {
+    return keepsUnits(ops[0].getIterationSpace(),
+                      ops[reader].getIterationSpace(), operand);
+  };
+  EXPECT_TRUE(keeps(1, 0));
+  EXPECT_FALSE(keeps(1, 1));
+  EXPECT_FALSE(keeps(2, 0)) << "its heads are others";
+  EXPECT_FALSE(keeps(3, 0));
+  EXPECT_FALSE(keeps(4, 0)) << "no dim of its own is the head";
+}
+
 INSTANTIATE_TEST_SUITE_P(Ops, IterationSpaces,
                          testing::ValuesIn(test::kOperations),
                          [](const auto &info) { return info.param.name; });

@@ -130,6 +130,15 @@ static int64_t scratchBytesOf(KernelOp kernel, const CpuSchedule &schedule) {
 }
 
 LogicalResult CpuKernelCode::checkSchedule(KernelOp kernel) const {
+  for (StageOp stage : kernel.getBody().getOps<StageOp>()) {
+    SmallVector<Operation *> ops = stage.getComputeOps();
+    for (Operation *op : llvm::drop_begin(ops)) {
+      if (!isa<TileOpInterface>(op) && !isColumnSlice(op)) {
+        return op->emitOpError("is not element-wise on the tile of '")
+               << stage.getAnchor()->getName() << "', whose stage it shares";
+      }
+    }
+  }
   return success(succeeded(CpuSchedule::of(kernel)));
 }
 

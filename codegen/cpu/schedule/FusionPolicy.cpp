@@ -4,6 +4,7 @@
 #include "codegen/cpu/HovaCpuDialect.h"
 #include "dialect/Interfaces.h"
 #include "dialect/Shapes.h"
+#include "passes/fuse/Grouping.h"
 
 using namespace mlir;
 
@@ -18,6 +19,19 @@ CpuFusionAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                           "from 0 on, and 'least_block' from 1 on";
   }
   return success();
+}
+
+/// What a thread has of an attention are blocks of rows of one head, and what
+/// reads them wants tiles of rows with all columns.
+bool CpuFusionAttr::pays(const Group &kernel, Operation *op,
+                         std::string *why) const {
+  if (kernel.division != Division::inner) {
+    return true;
+  }
+  if (why) {
+    *why = whyNoRows(kernel.ops.front(), kernel.units);
+  }
+  return false;
 }
 
 bool CpuFusionAttr::dividesColumns(Operation *product, std::string *why) const {

@@ -453,7 +453,7 @@ void AttentionWriter::writeScores() {
   };
   Value first = b.index(0);
   Values carried = similarity->copy(boxOf(first, first), false);
-  similarity->awaitQueries();
+  similarity->awaitQueries({});
   carried.insert(carried.begin(), first);
   auto take = [&](Value turn, ValueRange in) -> Values {
     GroupWaitOp::create(b, in.drop_front());
@@ -481,7 +481,7 @@ Value AttentionWriter::attend() {
   boxes = isSome ? findBoxes() : VisitedTiles();
   Value first = b.index(0);
   Values copies = copyKeys(isSome ? boxes.begin : first, first);
-  similarity->awaitQueries();
+  similarity->awaitQueries(head.before);
   Type partial = tile(1, b.f32(), TileDistribution::partial);
   State state;
   if (carriesMost()) {

@@ -166,6 +166,8 @@ struct AttentionRecipe
       return emitScores(e, own.scoreRegion(), own.getCaptured(), head,
                         extentsOf(own), row);
     }
+    KernelBuilder::Values brought = e.bringForHeads();
+    head.before = brought;
     Value tile = emitAttention(e, own.scoreRegion(), own.getCaptured(), head,
                                extentsOf(own), row);
     Value to = e.headOf(own.getResult(), own.getHeads());
@@ -173,6 +175,10 @@ struct AttentionRecipe
                      length % e.schedule.getRows() == 0,
                      cast<MemRefType>(to.getType()).getDimSize(1) ==
                          e.schedule.getColumns());
+    e.finishHead(tile, row);
+  }
+  bool holdsHeads(Operation *op) const {
+    return !cast<AttentionOp>(op).givesScoresAlone();
   }
 };
 } // namespace

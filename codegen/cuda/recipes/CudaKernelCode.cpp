@@ -4,6 +4,7 @@
 #include "codegen/cuda/recipes/CudaKernelCode.h"
 #include "codegen/cuda/recipes/GroupEmitter.h"
 #include "codegen/cuda/recipes/Recipe.h"
+#include "passes/Columns.h"
 #include "passes/Units.h"
 
 using namespace mlir;
@@ -28,6 +29,15 @@ LogicalResult CudaKernelCode::checkSchedule(KernelOp kernel) const {
       !isa<CudaRecipeOpInterface, TileOpInterface>(stage.getAnchor())) {
     return kernel.emitOpError("expects one stage that begins with an operation "
                               "that has a recipe for a GPU");
+  }
+  SmallVector<Operation *> ops = stage.getComputeOps();
+  for (Operation *op : llvm::drop_begin(ops)) {
+    bool joins = joinsHeads(op) && holdsHeads(stage.getAnchor());
+    if (!joins && !joinsRows(op) && !isa<TileOpInterface>(op) &&
+        !isColumnSlice(op)) {
+      return op->emitOpError("has no code for a GPU in the kernel of '")
+             << stage.getAnchor()->getName() << "'";
+    }
   }
   return success();
 }

@@ -84,6 +84,8 @@ struct HeadMatrices {
   Normalization normalization = Normalization::softmax;
   std::optional<HeadBox> box = {};
   mlir::Value number = {};
+  /// Copies that have begun, and are awaited with the queries.
+  llvm::ArrayRef<mlir::Value> before = {};
 };
 
 /// The schedule of an attention of `queries` rows of `element` to `keys` by

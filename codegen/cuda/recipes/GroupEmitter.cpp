@@ -19,7 +19,9 @@ GroupEmitter::GroupEmitter(KernelBuilder &b, CudaScheduleAttr schedule,
                            StageOp stage)
     : b(b), schedule(schedule), stage(stage.getComputeOps()) {
   for (Operation *op : this->stage) {
-    columns.add(op);
+    if (!joinsHeads(op) || op == this->stage.front()) {
+      columns.add(op);
+    }
   }
 }
 
@@ -176,6 +178,35 @@ Value GroupEmitter::compute(Operation *op, const Place &place) {
 void GroupEmitter::store(Value tile, Value tensor, const Place &place) {
   b.storeRounded(tile, matrix(tensor), place.row, place.column,
                  place.rowsInside, place.columnsInside);
+}
+
+void GroupEmitter::bring(Operation *op, Value matrix, int64_t rows,
+                         int64_t columns) {
+  auto type = cast<MemRefType>(matrix.getType());
+  int64_t width = type.getDimSize(1), boxes = llvm::divideCeil(width, columns);
+  Value own = GroupAllocOp::create(b, SlotsType::get(b.getContext(),
+                                                     {boxes, rows, columns},
+                                                     type.getElementType()));
+  for (int64_t box = 0; box < boxes; ++box) {
+    tokens.push_back(b.copy(matrix, b.index(0), b.index(box * columns), own,
+                            b.index(box), type.getDimSize(0) == rows,
+                            width % columns == 0));
+  }
+  slots[op] = own;
+}
+
+KernelBuilder::Values GroupEmitter::bringForHeads() {
+  for (Operation *op : llvm::drop_begin(stage)) {
+    cast<CudaRecipeOpInterface>(op).bringForHead(*this);
+  }
+  return takeTokens();
+}
+
+void GroupEmitter::finishHead(Value tile, Value row) {
+  for (Operation *op : llvm::drop_begin(stage)) {
+    b.setLoc(op->getLoc());
+    cast<CudaRecipeOpInterface>(op).emitJoinedHead(*this, tile, row);
+  }
 }
 
 void GroupEmitter::finishAndStore(Value tile, const Place &anchorPlace) {

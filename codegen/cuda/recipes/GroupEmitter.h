@@ -78,6 +78,19 @@ public:
   /// Applies what joined the kernel to a tile (f32) of the anchor's result and
   /// stores what is read elsewhere.
   void finishAndStore(mlir::Value tile, const Place &place);
+  /// Begins what they copy; the anchor awaits the tokens with its own copies.
+  KernelBuilder::Values bringForHeads();
+  /// Of an operation that joined: begins to copy all of a matrix, in boxes of
+  /// these extents beside each other, to slots.
+  void bring(mlir::Operation *op, mlir::Value matrix, int64_t rows,
+             int64_t columns);
+  /// The copies that were begun so.
+  KernelBuilder::Values takeTokens() { return std::move(tokens); }
+  /// The slots with what was brought for it.
+  mlir::Value brought(mlir::Operation *op) { return slots.lookup(op); }
+  /// Applies what joined by heads to rows of a head, of f32, from `row` of the
+  /// block's sequence on.
+  void finishHead(mlir::Value tile, mlir::Value row);
 
 private:
   using Tiles = llvm::DenseMap<mlir::Value, mlir::Value>;
@@ -91,6 +104,8 @@ private:
   llvm::DenseMap<mlir::Value, PlacementAttrInterface> placements;
   int64_t matrices = 0;
   mlir::Value ownHead;
+  llvm::DenseMap<mlir::Operation *, mlir::Value> slots;
+  KernelBuilder::Values tokens;
 };
 
 /// `element` widened to f32.

@@ -19,54 +19,85 @@ namespace hova {
 // HeadLogitsOp
 //===----------------------------------------------------------------------===//
 
-/// `relu(H head_weight + shift) . score_weight + score_bias` for the rows of a
-/// block and one head: one product with the columns of that head.
-static void emitLogits(GroupEmitter &e, HeadLogitsOp op) {
+/// Rows of a head: a tile, or a slot.
+struct HeadRows {
+  Value tile, slot;
+};
+
+/// `relu(H head_weight + shift) . score_weight + score_bias` for rows of one
+/// head, as a column: sums of its products with a box of hidden channels after
+/// the other. `sums` is the type of one such product.
+static Value emitLogits(GroupEmitter &e, HeadLogitsOp op, HeadRows head,
+                        Value weights, Value shift, Value row, bool rowsInside,
+                        TileType sums) {
   KernelBuilder &b = e.b;
   int64_t hidden = shapeOf(op.getHeadWeight())[1];
+  bool columnsInside = hidden % sums.columns() == 0;
+  Value first = b.index(0), logits;
+  for (int64_t from = 0; from < hidden; from += sums.columns()) {
+    Value column = b.index(from);
+    Value products = GroupProductOp::create(b, head.tile, weights,
+                                            b.index(from / sums.columns()),
+                                            b.fill(sums, 0), head.slot, false);
+    // Columns after the hidden ones have a weight of 0.
+    Value own = b.load(sums, shift, row, column, rowsInside, columnsInside);
+    Value weight = b.load(
+        sums.with({1, sums.columns()}, b.f32(), sums.getDistribution()),
+        e.matrix(op.getScoreWeight()), first, column, true, columnsInside);
+    Value terms = b.map(sums, {products, own, weight},
+                        [&](ValueRange t, Value, Value) -> Value {
+                          Value t0 = b.add(t[0], t[1]);
+                          Value negative = arith::CmpFOp::create(
+                              b, arith::CmpFPredicate::OLT, t0, b.number(0));
+                          Value kept = arith::SelectOp::create(b, negative,
+                                                               b.number(0), t0);
+                          return b.mul(kept, t[2]);
+                        });
+    Value part = b.reduce(Combine::add, terms, TileDistribution::product);
+    logits = logits ? b.map(part.getType(), {logits, part},
+                            [&](ValueRange t, Value, Value) {
+                              return b.add(t[0], t[1]);
+                            })
+                    : part;
+  }
+  if (!op.getScoreBias()) {
+    return logits;
+  }
+  Value bias = b.load(sums.with({1, 1}, b.f32(), sums.getDistribution()),
+                      e.matrix(op.getScoreBias()), first, first, true, true);
+  return b.map(logits.getType(), {logits, bias},
+               [&](ValueRange t, Value, Value) { return b.add(t[0], t[1]); });
+}
+
+/// Hidden channels of a product.
+static int64_t channelsAtOnce(int64_t hidden) {
+  return std::min(boxColumns(hidden), kSegment);
+}
+
+/// A kernel of its own: for rows of all sequences and one head.
+static void emitLogits(GroupEmitter &e, HeadLogitsOp op) {
+  KernelBuilder &b = e.b;
   int64_t width = shapeOf(op.getHeadWeight())[0];
   int64_t rows = staticSize(shapeOf(op.getResult()).drop_back());
-  int64_t blockRows = e.schedule.getRows(), columns = e.schedule.getColumns();
-  bool rowsInside = rows % blockRows == 0, columnsInside = hidden == columns;
+  int64_t blockRows = e.schedule.getRows(), depth = boxColumns(width);
+  bool rowsInside = rows % blockRows == 0;
   Value first = b.index(0), row = b.mulIndex(e.block(0), blockRows);
   Value heads = e.view(e.matrix(op.getHeadsIn()), b.getIndexAttr(0), rows,
                        b.mulIndex(e.block(1), width), width);
-  int64_t depth = boxColumns(width);
-  Type element = cast<MemRefType>(heads.getType()).getElementType();
-  auto slots = [&](int64_t boxRows, int64_t boxColumns) {
-    return GroupAllocOp::create(
-        b, SlotsType::get(b.getContext(), {1, boxRows, boxColumns}, element));
-  };
-  Value xs = slots(blockRows, depth), ws = slots(depth, columns);
+  Value xs = GroupAllocOp::create(
+      b, SlotsType::get(b.getContext(), {1, blockRows, depth},
+                        cast<MemRefType>(heads.getType()).getElementType()));
   Value x = b.copy(heads, row, first, xs, first, rowsInside, width == depth);
-  Value w = b.copy(e.matrix(op.getHeadWeight()), first, first, ws, first,
-                   width == depth, columnsInside);
-  GroupWaitOp::create(b, ValueRange{x, w});
-  TileType type = e.tile(b.f32(), TileDistribution::product);
-  Value sums =
-      GroupProductOp::create(b, xs, ws, first, b.fill(type, 0), first, false);
-  // Columns after the hidden ones have a weight of 0.
-  Value shift = b.load(type, e.matrix(op.getShift()), row, first, rowsInside,
-                       columnsInside);
-  Value weight =
-      b.load(type.with({1, columns}, b.f32(), type.getDistribution()),
-             e.matrix(op.getScoreWeight()), first, first, true, columnsInside);
-  Value terms = b.map(
-      type, {sums, shift, weight}, [&](ValueRange t, Value, Value) -> Value {
-        Value t0 = b.add(t[0], t[1]);
-        Value negative = arith::CmpFOp::create(b, arith::CmpFPredicate::OLT, t0,
-                                               b.number(0));
-        Value kept = arith::SelectOp::create(b, negative, b.number(0), t0);
-        return b.mul(kept, t[2]);
-      });
-  Value logits = b.reduce(Combine::add, terms, TileDistribution::product);
-  if (op.getScoreBias()) {
-    Value bias = b.load(type.with({1, 1}, b.f32(), type.getDistribution()),
-                        e.matrix(op.getScoreBias()), first, first, true, true);
-    logits =
-        b.map(logits.getType(), {logits, bias},
-              [&](ValueRange t, Value, Value) { return b.add(t[0], t[1]); });
-  }
+  TileType sums =
+      e.tile(b.f32(), TileDistribution::product)
+          .with({blockRows, channelsAtOnce(e.schedule.getColumns())}, b.f32(),
+                TileDistribution::product);
+  e.bring(op, e.matrix(op.getHeadWeight()), depth, sums.columns());
+  KernelBuilder::Values tokens = e.takeTokens();
+  tokens.insert(tokens.begin(), x);
+  GroupWaitOp::create(b, tokens);
+  Value logits = emitLogits(e, op, {xs, first}, e.brought(op),
+                            e.matrix(op.getShift()), row, rowsInside, sums);
   e.finishAndStore(logits, {cast<TileType>(logits.getType()), row, e.block(1),
                             rowsInside, true});
 }
@@ -109,6 +140,47 @@ struct HeadLogitsRecipe
   }
   void emitGroup(Operation *op, GroupEmitter &emitter) const {
     emitLogits(emitter, cast<HeadLogitsOp>(op));
+  }
+
+  // By the heads of an attention, whose result stays in registers.
+
+  bool joinsHeads(Operation *op) const {
+    constexpr int64_t kMostBytes = 16 * 1024; // beside keys and values
+    auto own = cast<HeadLogitsOp>(op);
+    ArrayRef<int64_t> weight = shapeOf(own.getHeadWeight());
+    Type element = getElementTypeOrSelf(own.getHeadsIn());
+    int64_t bytes = boxColumns(weight[0]) * boxColumns(weight[1]) *
+                    element.getIntOrFloatBitWidth() / 8;
+    return bytes <= kMostBytes && getElementTypeOrSelf(own.getShift()).isF32();
+  }
+  void bringForHead(Operation *op, GroupEmitter &e) const {
+    auto own = cast<HeadLogitsOp>(op);
+    ArrayRef<int64_t> weight = shapeOf(own.getHeadWeight());
+    e.bring(op, e.matrix(own.getHeadWeight()), boxColumns(weight[0]),
+            channelsAtOnce(weight[1]));
+  }
+  void emitJoinedHead(Operation *op, GroupEmitter &e, Value rows,
+                      Value row) const {
+    auto own = cast<HeadLogitsOp>(op);
+    KernelBuilder &b = e.b;
+    auto type = cast<TileType>(rows.getType());
+    Type element = getElementTypeOrSelf(own.getHeadsIn());
+    int64_t length = shapeOf(own.getResult())[1];
+    auto sequence = [&](Value tensor) {
+      return e.view(e.matrix(tensor), b.mulIndex(e.block(2), length), length,
+                    b.getIndexAttr(0), shapeOf(tensor).back());
+    };
+    // What others read of the head is rounded.
+    Value head =
+        b.map(type.with(type.getShape(), element, type.getDistribution()), rows,
+              [](ValueRange x, Value, Value) { return x[0]; });
+    bool inside = length % type.rows() == 0;
+    int64_t channels = channelsAtOnce(shapeOf(own.getHeadWeight())[1]);
+    Value logits = emitLogits(
+        e, own, {head, Value()}, e.brought(op), sequence(own.getShift()), row,
+        inside,
+        type.with({type.rows(), channels}, b.f32(), type.getDistribution()));
+    b.store(logits, sequence(own.getResult()), row, e.block(1), inside, true);
   }
 };
 

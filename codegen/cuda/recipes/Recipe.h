@@ -62,6 +62,11 @@ bool joinsRows(mlir::Operation *op);
 mlir::LogicalResult checkHeadWidths(mlir::Operation *op,
                                     llvm::ArrayRef<int64_t> widths,
                                     int64_t most);
+/// Whether blocks of a kernel that begins with `anchor` have rows of one head
+/// of its result, which others may join.
+bool holdsHeads(mlir::Operation *anchor);
+/// Whether `op` may join such a kernel by heads of operand 0.
+bool joinsHeads(mlir::Operation *op);
 /// Whether so many sequences, and heads, can be axes of a grid.
 mlir::LogicalResult checkSequences(mlir::Operation *op, int64_t sequences,
                                    int64_t heads = 1);

@@ -49,6 +49,26 @@ def Hova_CudaRecipeOpInterface : OpInterface<"CudaRecipeOpInterface"> {
            "const ::hova::GroupPlace &":$place), "",
       "llvm_unreachable(\"joins no rows\");">,
     InterfaceMethod<[{
+      Whether a block has rows of one head of the result, and `emitGroup` gives
+      them to `GroupEmitter::finishHead`.
+    }], "bool", "holdsHeads", (ins), "", "return false;">,
+    InterfaceMethod<[{
+      Whether the operation may join a kernel whose blocks have rows of one head
+      of operand 0, and `bringForHead` and `emitJoinedHead` write it.
+    }], "bool", "joinsHeads", (ins), "", "return false;">,
+    InterfaceMethod<[{
+      Begins to copy what is needed besides the head to group memory
+      (`GroupEmitter::bring`), before the anchor does anything.
+    }], "void", "bringForHead", (ins "::hova::GroupEmitter &":$emitter), "",
+      "llvm_unreachable(\"joins no heads\");">,
+    InterfaceMethod<[{
+      Writes what it makes of the block's head: of `rows`, a tile of f32 of
+      operand 0 as a product leaves it, from row `row` of the block's sequence on.
+    }], "void", "emitJoinedHead",
+      (ins "::hova::GroupEmitter &":$emitter, "::mlir::Value":$rows,
+           "::mlir::Value":$row), "",
+      "llvm_unreachable(\"joins no heads\");">,
+    InterfaceMethod<[{
       Whether the kernel may read rows of operand `index` in another order
       (`GroupEmitter::load`, `GroupEmitter::rowMap`).
     }], "bool", "readsPlaced", (ins "unsigned":$index), "", "return false;">,

@@ -71,6 +71,16 @@ bool joinsRows(Operation *op) {
   return recipe && recipe.joinsRows();
 }
 
+bool holdsHeads(Operation *anchor) {
+  auto recipe = dyn_cast<CudaRecipeOpInterface>(anchor);
+  return recipe && recipe.holdsHeads();
+}
+
+bool joinsHeads(Operation *op) {
+  auto recipe = dyn_cast<CudaRecipeOpInterface>(op);
+  return recipe && recipe.joinsHeads();
+}
+
 LogicalResult checkSequences(Operation *op, int64_t sequences, int64_t heads) {
   if (std::max(sequences, heads) > kMostBlocksYZ) {
     return op->emitOpError("has code for a GPU for at most ")

@@ -47,8 +47,10 @@ public:
                    widthInside)};
   }
 
-  void awaitQueries() override {
-    GroupWaitOp::create(b, token);
+  void awaitQueries(ValueRange before) override {
+    Values tokens(before);
+    tokens.push_back(token);
+    GroupWaitOp::create(b, tokens);
     if (!element.isF32() && width <= kManyHeadColumns) {
       queries = GroupLoadOp::create(b, tileOf(own, width, element), queries,
                                     querySlot, {false, false});
@@ -107,7 +109,7 @@ public:
     return {};
   }
 
-  void awaitQueries() override {
+  void awaitQueries(ValueRange) override {
     queries = read(own.getRows(), firstQuery, box.queryColumn);
   }
 
@@ -152,6 +154,12 @@ public:
         vector(head.scoreVector) {}
 
   void begin(Value firstQuery, bool) override { row = firstQuery; }
+
+  void awaitQueries(ValueRange before) override {
+    if (!before.empty()) {
+      GroupWaitOp::create(b, before);
+    }
+  }
 
   Value multiply(const Box &box) override {
     auto matrix = cast<MemRefType>(queries.getType());

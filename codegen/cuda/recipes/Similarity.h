@@ -26,8 +26,9 @@ public:
   virtual void makeSlots(int64_t boxes) {}
   /// Begins to bring keys, and says what to wait for.
   virtual Values copy(const Box &box, bool inside) { return {}; }
-  /// Queries are there from here on.
-  virtual void awaitQueries() {}
+  /// Queries are there from here on, and what copies brought that began before
+  /// them.
+  virtual void awaitQueries(mlir::ValueRange before) = 0;
   virtual mlir::Value multiply(const Box &box) = 0;
 };
 

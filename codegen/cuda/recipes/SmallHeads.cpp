@@ -3,6 +3,7 @@
 
 #include "codegen/cuda/recipes/SmallHeads.h"
 #include "codegen/cuda/Sm80.h"
+#include "codegen/cuda/recipes/Recipe.h"
 #include "dialect/Shapes.h"
 #include "dialect/TokenOps.h"
 
@@ -35,6 +36,10 @@ std::optional<SmallHeads> SmallHeads::find(AttentionOp op) {
   if (!areSmall || !areInPieces || shape[1] > mostRows || op.getGroup() != 1 ||
       op.getSlots() || op.givesScoresAlone() ||
       (op.getSimilarity() && !op.getSimilarity().isProduct())) {
+    return std::nullopt;
+  }
+  // What joins the kernel by heads reads one of a block.
+  if (llvm::any_of(op.getResult().getUsers(), joinsHeads)) {
     return std::nullopt;
   }
   auto [rows, queries] = columnsOf(op.getQuery());

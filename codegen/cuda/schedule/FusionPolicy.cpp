@@ -67,6 +67,15 @@ static bool joinsWholeRows(const Group &kernel, Operation *op) {
 
 bool CudaFusionAttr::pays(const Group &kernel, Operation *op,
                           std::string *why) const {
+  if (kernel.division == Division::inner) {
+    if (joinsHeads(op) && holdsHeads(kernel.ops.front())) {
+      return true;
+    }
+    if (why) {
+      *why = whyNoRows(kernel.ops.front(), kernel.units);
+    }
+    return false;
+  }
   bool reads = llvm::any_of(op->getOperands(), [&](Value operand) {
     return isOfGroup(kernel, operand);
   });

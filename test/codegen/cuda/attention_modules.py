@@ -82,6 +82,34 @@ def heads_of_rows(halves: str, tokens: int, heads: int, widths: tuple[int, int],
       }}""", [truth], limit, halves)
 
 
+def heads_with_logits(halves: str, queries: int, keys: int, heads: int, width: int, hidden: int, limit: float) -> Case:
+    """An attention, and relu(H_m A + shift) . w + b for each of its heads, in one kernel: H_m as it is stored."""
+    n, batch, scale = Numbers(halves), 2, width**-0.5
+    draw = n.wide if halves == "f32" else n.narrow
+    q, k, v = (draw(batch, rows, heads * width) for rows in (queries, keys, keys))
+    shift, a, w, b = n.wide(batch, queries, hidden), draw(width, hidden, scale=width**-0.5), n.wide(hidden), n.wide(1)
+    o = attended(q, k, v, heads, scale)
+    stored = o.astype(np.float32) if halves == "f32" else WIDEN[halves](NARROW[halves](o.astype(np.float32)))
+    terms = np.einsum("btmd,dn->btmn", stored.reshape(batch, queries, heads, width).astype(np.float64), a) + shift[:, :, None]
+    logits = np.maximum(terms, 0) @ w + b
+    types = [f"tensor<{batch}x{rows}x{heads * width}x{halves}>" for rows in (queries, keys, keys)]
+    others = [f"tensor<{batch}x{queries}x{hidden}xf32>", f"tensor<{width}x{hidden}x{halves}>", f"tensor<{hidden}xf32>", "tensor<1xf32>"]
+    y = f"tensor<{batch}x{queries}x{heads}xf32>"
+    return case(n, f"""
+      func.func @main({", ".join(f"%{i}: {t}" for i, t in enumerate(types + others))}) -> ({types[0]}, {y}) {{
+        %o = hova.attention %0, %1, %2 {{heads = {heads} : i64}} : ({", ".join(types)}) -> {types[0]} scores {{
+        ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index):
+          %scale = hova.number {scale:e}
+          %score = arith.mulf %raw, %scale : f32
+          %all = arith.constant true
+          hova.score_yield %score kept %all
+        }}
+        %y = hova.head_logits %o, %3, %4, %5 score_bias(%6) {{heads = {heads} : i64}}
+            : ({", ".join([types[0], *others])}) -> {y}
+        return %o, %y : {types[0]}, {y}
+      }}""", [o, logits], limit, f"{halves} f32")
+
+
 def far_scores(halves: str, exponent: int) -> Case:
     """Raw scores from 2^exponent on, in steps that f32 has: the largest one grows from turn to turn."""
     n, queries, keys, scale = Numbers(halves), 5, 150, 0.171875

@@ -69,3 +69,32 @@ module {
     return %t, %h : tensor<1x4x32xf32>, tensor<1x4x16xf32>
   }
 }
+
+// -----
+
+// A block has rows of one head of an attention, of which it makes that head's logits. What scales heads by them needs those of all.
+// CHECK-LABEL: func.func @main
+// CHECK: hova.kernel
+// CHECK: hova.attention
+// CHECK: hova.head_logits
+// CHECK: hova.kernel
+// CHECK: hova.scale_heads {{.*}}why = "'hova.attention' divides 1 batch x 2 head among threads, not rows"
+// CHECK-NOT: hova.kernel
+// CHECK: return
+module {
+  func.func @main(%x: tensor<1x4x32xbf16> {hova.name = "x"}, %shift: tensor<1x4x8xf32> {hova.name = "shift"})
+      -> (tensor<1x4x32xbf16> {hova.name = "scaled"}) {
+    %a = hova.weight "a" : tensor<16x8xbf16>
+    %s = hova.weight "s" : tensor<8xf32>
+    %o = hova.attention %x, %x, %x {heads = 2 : i64, hova.site = {kind = "attention", path = "o"}}
+        : (tensor<1x4x32xbf16>, tensor<1x4x32xbf16>, tensor<1x4x32xbf16>) -> tensor<1x4x32xbf16> scores {
+    ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index):
+      %all = arith.constant true
+      hova.score_yield %raw kept %all
+    }
+    %b = hova.head_logits %o, %shift, %a, %s {heads = 2 : i64, hova.site = {kind = "reweight", path = "b"}}
+        : (tensor<1x4x32xbf16>, tensor<1x4x8xf32>, tensor<16x8xbf16>, tensor<8xf32>) -> tensor<1x4x2xf32>
+    %y = hova.scale_heads %o, %b {hova.site = {kind = "reweight", path = "b"}} : tensor<1x4x32xbf16>, tensor<1x4x2xf32>
+    return %y : tensor<1x4x32xbf16>
+  }
+}

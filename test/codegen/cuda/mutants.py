@@ -306,6 +306,17 @@ EQUAL: dict[str, str] = {
     r"raw scores alone: \w+: (blocks of a left|halves of a right) operand exchanged (17|32) of 32|raw scores alone: \w+: a block transposed 12 of 12":
         "this part of a head is zeros",
     r"raw scores alone: interpreted: chunks not exchanged [35] of 5": "this part of a head is zeros in the other operand",
+    r"attention with logits.*: \w+: no meeting of the warp ([12] of 2|5 of 5)": "nothing follows that needs the other lanes",
+    r"attention with logits in f16: \w+: a copy uncommitted 1 of 7": "both boxes of the weight are awaited together",
+    r"attention with logits, f32: \w+: a copy uncommitted [1-3] of 6": "the weight and queries are awaited with the first keys",
+    r"attention with logits, f32: \w+: (no barrier|a wait for a copy less|no wait) 1 of 3": "the weight and queries are read after the second wait",
+    r"attention with logits.*: \w+: (a block transposed|a slot further is read) (40 of 40|104 of 104)": "these columns of the weight are after the last",
+    r"attention with logits.*: \w+: (blocks of a left|halves of a right) operand exchanged (73 of 144|144 of 144|384 of 384)":
+        "these columns of a head are after the last, or those of the weight: zeros",
+    r"attention with logits.*: emulated: (neighbours of a run exchanged (40 of 40|160 of 160|177 of 352|352 of 352)|a run of a slot further is read (69|136) of 136|"
+    r"a value of another lane 33 of 64)": "these keys, rows or hidden channels are after the last",
+    r"attention with logits.*: interpreted: (an element that no lane gives 25 of 48|an element without its mask (21 of 40|40 of 40|104 of 104|113 of 224|224 of 224))":
+        "these keys, rows or hidden channels are after the last",
     r"attention, heads of rows: interpreted: no barrier 3 of 4": "the lanes of the only warp go on together",
     r"attention, heads of rows.*: \w+: (a value of another lane|an exchange less) (12 of 12|24 of 24|44 of 44|7 of 12)":
         "it asks whether a key of -inf was kept, and these rows have weights",
