@@ -64,7 +64,7 @@ LogicalResult CudaScheduleAttr::verify(Emit emitError, int64_t rows,
 
 LaunchShapeAttrInterface CudaScheduleAttr::getLaunchShape(Operation *op) const {
   auto kernel = cast<KernelOp>(op);
-  Operation *anchor = firstOf(kernel);
+  Operation *anchor = tileAnchorOf(kernel);
   Grid grid = gridOf(anchor, *this);
   return CudaLaunchAttr::getChecked(
       [kernel]() mutable { return kernel.emitOpError(); }, getContext(), grid.x,

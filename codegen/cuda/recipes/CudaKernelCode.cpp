@@ -11,10 +11,26 @@ using namespace mlir;
 
 namespace hova {
 
-/// The only stage of a kernel; null where it has another number.
-static StageOp stageOf(KernelOp kernel) {
-  auto stages = kernel.getBody().getOps<StageOp>();
-  return llvm::hasSingleElement(stages) ? *stages.begin() : StageOp();
+/// The stage of a kernel whose tile its blocks compute, and what scales the
+/// rows that it reads, or null; null where a kernel has other stages.
+static std::pair<StageOp, Operation *> stageOf(KernelOp kernel) {
+  auto stages = llvm::to_vector(kernel.getBody().getOps<StageOp>());
+  if (stages.size() == 1) {
+    return {stages[0], nullptr};
+  }
+  if (stages.size() != 2) {
+    return {};
+  }
+  auto scaling = dyn_cast<CudaRecipeOpInterface>(stages[0].getAnchor());
+  Operation *anchor = stages[1].getAnchor();
+  auto recipe = dyn_cast<CudaRecipeOpInterface>(anchor);
+  bool scales = scaling && recipe && scaling.getScaledColumns() &&
+                stages[0].getComputeOps().size() == 1 &&
+                stages[0]->hasOneUse() &&
+                anchor->getOperand(0) == stages[0]->getResult(0) &&
+                recipe.takesFactors(scaling.getScaledColumns());
+  return scales ? std::pair(stages[1], scaling.getOperation())
+                : std::pair(StageOp(), static_cast<Operation *>(nullptr));
 }
 
 LogicalResult CudaKernelCode::checkSchedule(KernelOp kernel) const {
@@ -24,11 +40,12 @@ LogicalResult CudaKernelCode::checkSchedule(KernelOp kernel) const {
            << (kernel.getScheduleAttr() ? Attribute(kernel.getScheduleAttr())
                                         : Attribute());
   }
-  StageOp stage = stageOf(kernel);
+  StageOp stage = stageOf(kernel).first;
   if (!stage ||
       !isa<CudaRecipeOpInterface, TileOpInterface>(stage.getAnchor())) {
     return kernel.emitOpError("expects one stage that begins with an operation "
-                              "that has a recipe for a GPU");
+                              "that has a recipe for a GPU, after that of what "
+                              "it takes factors of");
   }
   SmallVector<Operation *> ops = stage.getComputeOps();
   for (Operation *op : llvm::drop_begin(ops)) {
@@ -54,10 +71,10 @@ CudaKernelCode::emitFunction(OpBuilder &builder, StringRef name,
   auto module = cast<ModuleOp>(builder.getBlock()->getParentOp());
   SmallVector<Type> types(buffers.types.begin(), buffers.types.end());
   KernelBuilder b(module, name, types, /*coordinates=*/3);
-  StageOp stage = stageOf(kernel);
+  auto [stage, scaling] = stageOf(kernel);
   b.setLoc(stage.getAnchor()->getLoc());
   GroupEmitter emitter(b, cast<CudaScheduleAttr>(kernel.getScheduleAttr()),
-                       stage);
+                       stage, scaling);
   emitter.setMatrices(types.size());
   for (auto [number, value] : llvm::enumerate(buffers.values)) {
     emitter.setMatrix(value, b.argument(number));

@@ -40,6 +40,15 @@ CudaScheduleAttr scheduleProduct(mlir::Type element, int64_t rows,
                                  int64_t inner, int64_t columns,
                                  int64_t parts = 1);
 
+/// The same where sums are multiplied with a factor for each row and so many
+/// columns of the inner dimension (`canScaleProduct`).
+CudaScheduleAttr scheduleScaledProduct(mlir::Type element, int64_t rows,
+                                       int64_t inner, int64_t columns,
+                                       int64_t scaledColumns);
+
+/// Whether there is.
+bool canScaleProduct(mlir::Type element, int64_t inner, int64_t scaledColumns);
+
 /// Into how many parts, whole turns each, the inner dimension of a product is
 /// best divided: 1 where what it saves is less than that parts are written and
 /// read again, and launched once more unless `sumsAreFree`.
@@ -49,14 +58,19 @@ int64_t chooseProductParts(mlir::Type element, int64_t rows, int64_t inner,
 /// The same where the right operand is inner x columns.
 CudaScheduleAttr scheduleInnerProduct(mlir::Type element, int64_t inner);
 
+/// The factors of a part of the inner dimension, as a column.
+using PartFactors = std::function<mlir::Value(mlir::Value part)>;
+
 /// Rows from `row` on of x wT, columns from `column` on, as a tile of f32: x is
 /// rows x inner, w columns x inner, or, if it is not transposed, inner x
 /// columns, both of one type. Copies of a part of `step` of the inner dimension
-/// are `stages` deep. Rows of x are `sourceRow`'s, if it is given.
+/// are `stages` deep. Rows of x are `sourceRow`'s, if it is given, and what
+/// each part adds is multiplied with its factors, if there are some.
 mlir::Value emitProduct(KernelBuilder &b, CudaScheduleAttr schedule,
                         mlir::Value x, mlir::Value w, mlir::Value row,
                         mlir::Value column, bool isTransposed = true,
-                        const KernelBuilder::RowMap &sourceRow = {});
+                        const KernelBuilder::RowMap &sourceRow = {},
+                        const PartFactors &factors = {});
 
 /// Rows of all heads of a sequence that group memory has, queries and keys in
 /// one box and values in another, in slot 0 of each. Heads stand beside each

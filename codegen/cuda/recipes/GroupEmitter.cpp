@@ -16,8 +16,8 @@ using namespace mlir;
 namespace hova {
 
 GroupEmitter::GroupEmitter(KernelBuilder &b, CudaScheduleAttr schedule,
-                           StageOp stage)
-    : b(b), schedule(schedule), stage(stage.getComputeOps()) {
+                           StageOp stage, Operation *scaling)
+    : b(b), schedule(schedule), stage(stage.getComputeOps()), scaling(scaling) {
   for (Operation *op : this->stage) {
     if (!joinsHeads(op) || op == this->stage.front()) {
       columns.add(op);

@@ -190,8 +190,44 @@ struct HeadLogitsRecipe
 
 struct ScaleHeadsRecipe : RowsRecipe<ScaleHeadsRecipe, ScaleHeadsOp> {
   void emitGroup(Operation *op, GroupEmitter &e) const;
+  int64_t getScaledColumns(Operation *op) const {
+    auto own = cast<ScaleHeadsOp>(op);
+    return shapeOf(own.getResult()).back() / shapeOf(own.getLogits()).back();
+  }
+  Value emitFactors(Operation *op, GroupEmitter &e, Value row) const;
 };
 } // namespace
+
+namespace {
+/// The softmax of rows of logits, as far as columns do not matter.
+struct RowSoftmax {
+  Value powers, most, inverse;
+};
+} // namespace
+
+/// Of rows of logits from `row` on, `heads` columns of a tile of f32.
+static RowSoftmax emitRowSoftmax(KernelBuilder &b, TileType type, Value from,
+                                 Value row, int64_t heads, bool rowsInside) {
+  Value count = b.index(heads);
+  Value logits = b.map(
+      type, b.load(type, from, row, b.index(0), rowsInside, false),
+      [&](ValueRange x, Value, Value j) -> Value {
+        Value there =
+            arith::CmpIOp::create(b, arith::CmpIPredicate::ult, j, count);
+        return arith::SelectOp::create(b, there, x[0], b.number(-INFINITY));
+      });
+  TileDistribution lanes = type.getDistribution();
+  Value most = b.reduce(Combine::max, logits, lanes);
+  Value powers = b.map(type, {logits, most}, [&](ValueRange x, Value, Value) {
+    return b.power(x[0], x[1]);
+  });
+  Value sum = b.reduce(Combine::add, powers, lanes);
+  Value inverse =
+      b.map(sum.getType(), sum, [&](ValueRange x, Value, Value) -> Value {
+        return arith::DivFOp::create(b, b.number(1), x[0]);
+      });
+  return {powers, most, inverse};
+}
 
 /// The softmax of a warp's row of logits: each column of the result gathers
 /// that of its head, whose exponential it computes itself.
@@ -204,35 +240,42 @@ void ScaleHeadsRecipe::emitGroup(Operation *op, GroupEmitter &e) const {
   TileType row =
       place.type.with({place.type.rows(), int64_t(llvm::alignTo(heads, 64))},
                       b.f32(), TileDistribution::row);
-  Value from = e.matrix(own.getLogits()), first = b.index(0);
-  Value count = b.index(heads);
-  Value logits = b.map(
-      row, b.load(row, from, place.row, first, place.rowsInside, false),
-      [&](ValueRange x, Value, Value j) -> Value {
-        Value there =
-            arith::CmpIOp::create(b, arith::CmpIPredicate::ult, j, count);
-        return arith::SelectOp::create(b, there, x[0], b.number(-INFINITY));
-      });
-  Value most = b.reduce(Combine::max, logits, TileDistribution::row);
-  Value powers = b.map(row, {logits, most}, [&](ValueRange x, Value, Value) {
-    return b.power(x[0], x[1]);
-  });
-  Value sum = b.reduce(Combine::add, powers, TileDistribution::row);
-  Value inverse =
-      b.map(sum.getType(), sum, [&](ValueRange x, Value, Value) -> Value {
-        return arith::DivFOp::create(b, b.number(1), x[0]);
-      });
+  Value from = e.matrix(own.getLogits());
+  RowSoftmax softmax =
+      emitRowSoftmax(b, row, from, place.row, heads, place.rowsInside);
   Value ownLogits = b.gather(place.type, from, [&](Value i, Value j) {
     return std::pair(b.sum(place.row, i),
                      b.divIndex(b.sum(place.column, j), width));
   });
   Value x = e.load(own.getHeadsIn(), shapeOf(own.getResult()), place);
-  Value result = b.map(place.type, {x, ownLogits, most, inverse},
-                       [&](ValueRange t, Value, Value) {
-                         Value share = b.mul(b.power(t[1], t[2]), t[3]);
-                         return b.mul(widen(b, b.getLoc(), t[0]), share);
-                       });
+  Value result =
+      b.map(place.type, {x, ownLogits, softmax.most, softmax.inverse},
+            [&](ValueRange t, Value, Value) {
+              Value share = b.mul(b.power(t[1], t[2]), t[3]);
+              return b.mul(widen(b, b.getLoc(), t[0]), share);
+            });
   e.finishAndStore(result, place);
+}
+
+/// All warps divide the rows, and write what each head is multiplied with.
+Value ScaleHeadsRecipe::emitFactors(Operation *op, GroupEmitter &e,
+                                    Value row) const {
+  auto own = cast<ScaleHeadsOp>(op);
+  KernelBuilder &b = e.b;
+  ArrayRef<int64_t> shape = shapeOf(own.getLogits());
+  int64_t rows = e.schedule.getRows(), columns = boxColumns(shape.back());
+  auto type = TileType::get(b.getContext(), {rows, columns}, b.f32(),
+                            TileDistribution::product, e.schedule.warps(), 1);
+  RowSoftmax softmax =
+      emitRowSoftmax(b, type, e.matrix(own.getLogits()), row, shape.back(),
+                     staticSize(shape.drop_back()) % rows == 0);
+  Value shares =
+      b.map(type, {softmax.powers, softmax.inverse},
+            [&](ValueRange x, Value, Value) { return b.mul(x[0], x[1]); });
+  Value slots = GroupAllocOp::create(
+      b, SlotsType::get(b.getContext(), {1, rows, columns}, b.f32()));
+  GroupShareOp::create(b, shares, slots, b.index(0));
+  return slots;
 }
 
 //===----------------------------------------------------------------------===//

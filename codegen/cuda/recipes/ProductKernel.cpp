@@ -22,9 +22,10 @@ class ProductWriter {
 public:
   ProductWriter(KernelBuilder &b, CudaScheduleAttr schedule, Value x, Value w,
                 Value row, Value column, bool isTransposed,
-                const KernelBuilder::RowMap &sourceRow)
+                const KernelBuilder::RowMap &sourceRow,
+                const PartFactors &factors)
       : b(b), own(schedule), x(x), w(w), row(row), column(column),
-        sourceRow(sourceRow), isTransposed(isTransposed) {
+        sourceRow(sourceRow), factors(factors), isTransposed(isTransposed) {
     auto left = cast<MemRefType>(x.getType());
     auto right = cast<MemRefType>(w.getType());
     int64_t inner = left.getDimSize(1);
@@ -41,13 +42,15 @@ private:
   using Values = KernelBuilder::Values;
   /// Begins to copy part `turn` of both operands; two tokens.
   Values copyPart(Value turn, Value slot);
-  /// Of a sum and the slot of a part, the sum with its product and the next.
-  Values addPart(ValueRange state);
+  /// Of a sum and the slot of part `turn`, the sum with its product and the
+  /// next.
+  Values addPart(Value turn, ValueRange state);
 
   KernelBuilder &b;
   CudaScheduleAttr own;
   Value x, w, row, column, xs, ws;
   KernelBuilder::RowMap sourceRow; ///< of x
+  PartFactors factors;             ///< null: there are none
   int64_t turns;
   bool isTransposed; ///< w is columns x inner, and not inner x columns
   bool rowsInside, columnsInside, innerInside;
@@ -62,10 +65,17 @@ ProductWriter::Values ProductWriter::copyPart(Value turn, Value slot) {
               : b.copy(w, k, column, ws, slot, innerInside, columnsInside)};
 }
 
-ProductWriter::Values ProductWriter::addPart(ValueRange state) {
+ProductWriter::Values ProductWriter::addPart(Value turn, ValueRange state) {
   Value sum = state[0], slot = state[1];
-  return {GroupProductOp::create(b, xs, ws, slot, sum, slot, isTransposed),
-          b.next(slot, std::min(own.getStages(), turns))};
+  Value before = factors ? b.fill(sum.getType(), 0) : sum;
+  Value product =
+      GroupProductOp::create(b, xs, ws, slot, before, slot, isTransposed);
+  if (factors) {
+    product = b.map(
+        sum.getType(), {sum, product, factors(turn)},
+        [&](ValueRange x, Value, Value) { return b.fma(x[1], x[2], x[0]); });
+  }
+  return {product, b.next(slot, std::min(own.getStages(), turns))};
 }
 
 /// A turn of the first loop begins the copies of a turn later on. The last
@@ -96,7 +106,7 @@ Value ProductWriter::multiply() {
           GroupWaitOp::create(b, state.slice(2, 2));
           Values copies =
               copyPart(b.addIndex(turn, ahead), b.previous(state[1], boxes));
-          Values next = addPart(state);
+          Values next = addPart(turn, state);
           llvm::append_range(next, state.drop_front(4));
           llvm::append_range(next, copies);
           return next;
@@ -104,7 +114,10 @@ Value ProductWriter::multiply() {
   }
   GroupWaitOp::create(b, ArrayRef(carried).drop_front(2));
   return b.loop(ahead, ArrayRef(carried).take_front(2),
-                [&](Value, ValueRange state) { return addPart(state); })[0];
+                [&](Value turn, ValueRange state) {
+                  return addPart(
+                      factors ? b.addIndex(turn, turns - ahead) : turn, state);
+                })[0];
 }
 
 CudaScheduleAttr scheduleInnerProduct(Type element, int64_t inner) {
@@ -115,8 +128,10 @@ CudaScheduleAttr scheduleInnerProduct(Type element, int64_t inner) {
 
 Value emitProduct(KernelBuilder &b, CudaScheduleAttr schedule, Value x, Value w,
                   Value row, Value column, bool isTransposed,
-                  const KernelBuilder::RowMap &sourceRow) {
-  return ProductWriter(b, schedule, x, w, row, column, isTransposed, sourceRow)
+                  const KernelBuilder::RowMap &sourceRow,
+                  const PartFactors &factors) {
+  return ProductWriter(b, schedule, x, w, row, column, isTransposed, sourceRow,
+                       factors)
       .multiply();
 }
 

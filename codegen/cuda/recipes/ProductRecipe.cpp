@@ -16,12 +16,36 @@ namespace hova {
 // LinearOp
 //===----------------------------------------------------------------------===//
 
+/// The product with rows that something scales.
+static Value emitScaledProduct(GroupEmitter &e, LinearOp op,
+                               const GroupEmitter::Place &place) {
+  KernelBuilder &b = e.b;
+  auto scaling = cast<CudaRecipeOpInterface>(e.getScaling());
+  Value slots = scaling.emitFactors(e, place.row), first = b.index(0);
+  int64_t parts = scaling.getScaledColumns() / e.schedule.getStep();
+  TileType column =
+      e.tile(b.f32(), TileDistribution::product)
+          .with({e.schedule.getRows(), 1}, b.f32(), TileDistribution::product);
+  auto factors = [&](Value part) {
+    Value number = b.divIndex(part, parts);
+    return b.gatherOfBox(column, slots, first, [&](Value i, Value) {
+      return KernelBuilder::Cell(i, number);
+    });
+  };
+  return emitProduct(b, e.schedule, e.matrix(scaling->getOperand(0)),
+                     e.matrix(op.getWeight()), place.row, place.column,
+                     /*isTransposed=*/true, {}, factors);
+}
+
 /// The sums, with the bias.
 static Value emitSums(GroupEmitter &e, LinearOp op,
                       const GroupEmitter::Place &place) {
-  Value sums = emitProduct(e.b, e.schedule, e.matrix(op.getX()),
-                           e.matrix(op.getWeight()), place.row, place.column,
-                           /*isTransposed=*/true, e.rowMap(op.getX()));
+  Value sums =
+      e.getScaling()
+          ? emitScaledProduct(e, op, place)
+          : emitProduct(e.b, e.schedule, e.matrix(op.getX()),
+                        e.matrix(op.getWeight()), place.row, place.column,
+                        /*isTransposed=*/true, e.rowMap(op.getX()));
   if (!op.getBias()) {
     return sums;
   }
@@ -50,8 +74,18 @@ struct ProductRecipe
       return {};
     }
     ArrayRef<int64_t> shape = shapeOf(linear.getResult());
-    return scheduleProduct(x, staticSize(shape.drop_back()),
-                           shapeOf(linear.getX()).back(), shape.back());
+    int64_t rows = staticSize(shape.drop_back());
+    int64_t inner = shapeOf(linear.getX()).back();
+    if (Operation *scaling = scalingOf(op)) {
+      return scheduleScaledProduct(
+          x, rows, inner, shape.back(),
+          cast<CudaRecipeOpInterface>(scaling).getScaledColumns());
+    }
+    return scheduleProduct(x, rows, inner, shape.back());
+  }
+  bool takesFactors(Operation *op, int64_t columns) const {
+    Value x = cast<LinearOp>(op).getX();
+    return canScaleProduct(getElementTypeOrSelf(x), shapeOf(x).back(), columns);
   }
   Grid getGrid(Operation *op, CudaScheduleAttr schedule) const {
     return gridOfTiles(op, schedule);

@@ -55,9 +55,10 @@ static double timeOf(const ProductTile &tile, int64_t rows, int64_t columns,
 }
 
 static const ProductTile &chooseTile(int64_t rows, int64_t columns,
-                                     int64_t parts) {
-  return *llvm::min_element(kTiles, [&](const ProductTile &a,
-                                        const ProductTile &b) {
+                                     int64_t parts,
+                                     ArrayRef<ProductTile> tiles = kTiles) {
+  return *llvm::min_element(tiles, [&](const ProductTile &a,
+                                       const ProductTile &b) {
     return timeOf(a, rows, columns, parts) < timeOf(b, rows, columns, parts);
   });
 }
@@ -67,6 +68,29 @@ CudaScheduleAttr scheduleProduct(Type element, int64_t rows, int64_t inner,
   const ProductTile &best = chooseTile(rows, columns, parts);
   return CudaScheduleAttr::get(element.getContext(), best.rows, best.columns, 2,
                                2, productStep(element, inner), kProductStages);
+}
+
+/// Parts end where the columns of a factor do.
+static int64_t scaledStep(Type element, int64_t inner, int64_t scaledColumns) {
+  int64_t step = productStep(element, inner);
+  return scaledColumns % step ? kSegment / 2 : step;
+}
+
+bool canScaleProduct(Type element, int64_t inner, int64_t scaledColumns) {
+  constexpr int64_t kMostFactors = 32; // a row of the least box
+  return scaledColumns % scaledStep(element, inner, scaledColumns) == 0 &&
+         inner / scaledColumns <= kMostFactors;
+}
+
+CudaScheduleAttr scheduleScaledProduct(Type element, int64_t rows,
+                                       int64_t inner, int64_t columns,
+                                       int64_t scaledColumns) {
+  // Of the largest tile no registers are left for what a part adds.
+  const ProductTile &best =
+      chooseTile(rows, columns, 1, ArrayRef(kTiles).drop_front());
+  return CudaScheduleAttr::get(element.getContext(), best.rows, best.columns, 2,
+                               2, scaledStep(element, inner, scaledColumns),
+                               kProductStages);
 }
 
 // Assumed, as long as no GPU has been asked. In cycles: the first copies of a

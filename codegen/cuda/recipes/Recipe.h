@@ -16,6 +16,7 @@
 
 #include "codegen/cuda/HovaCudaDialect.h"
 #include "dialect/Interfaces.h"
+#include "dialect/ProgramOps.h"
 #include "dialect/VisitedKeys.h"
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/IR/OpDefinition.h"
@@ -35,6 +36,15 @@ struct Grid {
 #include "codegen/cuda/recipes/Recipe.h.inc"
 
 namespace hova {
+
+/// What scales the rows that `product` reads, and may be done by its kernel;
+/// null: nothing does.
+mlir::Operation *scalingOf(mlir::Operation *product);
+/// The operation of a kernel, of these operations in order, whose tile a block
+/// computes: the first, or the one that takes factors of it.
+mlir::Operation *tileAnchorOf(llvm::ArrayRef<mlir::Operation *> ops);
+/// The same of a kernel.
+mlir::Operation *tileAnchorOf(KernelOp kernel);
 
 /// The schedule of a kernel that begins with `anchor`, which is element-wise or
 /// has a recipe; `joined` are its other operations. Null, with an error on it,

@@ -69,6 +69,22 @@ def Hova_CudaRecipeOpInterface : OpInterface<"CudaRecipeOpInterface"> {
            "::mlir::Value":$row), "",
       "llvm_unreachable(\"joins no heads\");">,
     InterfaceMethod<[{
+      How many columns beside each other of operand 0 are multiplied with one
+      factor for each row, where that is all that the operation does; 0: it does
+      something else. A product that reads the result alone may multiply its sums
+      instead.
+    }], "int64_t", "getScaledColumns", (ins), "", "return 0;">,
+    InterfaceMethod<[{
+      Writes the factors of rows from `row` on to group memory: slots of one box,
+      of the schedule's rows and a column for each factor.
+    }], "::mlir::Value", "emitFactors",
+      (ins "::hova::GroupEmitter &":$emitter, "::mlir::Value":$row), "",
+      "llvm_unreachable(\"scales no columns\");">,
+    InterfaceMethod<[{
+      Whether the kernel may multiply its sums with factors of columns of operand
+      0 (`GroupEmitter::getScaling`), so many of which have one.
+    }], "bool", "takesFactors", (ins "int64_t":$columns), "", "return false;">,
+    InterfaceMethod<[{
       Whether the kernel may read rows of operand `index` in another order
       (`GroupEmitter::load`, `GroupEmitter::rowMap`).
     }], "bool", "readsPlaced", (ins "unsigned":$index), "", "return false;">,

@@ -7,6 +7,8 @@
 #include "dialect/HovaDialect.h"
 #include "dialect/Shapes.h"
 #include "dialect/TokenOps.h"
+#include "passes/Columns.h"
+#include "passes/Units.h"
 
 #include "codegen/cuda/recipes/Recipe.cpp.inc"
 
@@ -116,6 +118,34 @@ static void emitElements(Operation *op, GroupEmitter &emitter) {
 //===----------------------------------------------------------------------===//
 // Anchors
 //===----------------------------------------------------------------------===//
+
+Operation *scalingOf(Operation *product) {
+  auto recipe = dyn_cast<CudaRecipeOpInterface>(product);
+  Value rows = recipe ? product->getOperand(0) : Value();
+  auto scaling = rows ? rows.getDefiningOp<CudaRecipeOpInterface>()
+                      : CudaRecipeOpInterface();
+  bool scales = scaling && scaling.getScaledColumns() && rows.hasOneUse() &&
+                recipe.takesFactors(scaling.getScaledColumns());
+  return scales ? scaling.getOperation() : nullptr;
+}
+
+Operation *tileAnchorOf(ArrayRef<Operation *> ops) {
+  return ops.size() > 1 && scalingOf(ops[1]) == ops[0] ? ops[1] : ops[0];
+}
+
+Operation *tileAnchorOf(KernelOp kernel) {
+  SmallVector<Operation *> ops;
+  for (Operation &op : kernel.getBody().front().without_terminator()) {
+    if (auto stage = dyn_cast<StageOp>(op)) {
+      // The last one computes what leaves the kernel.
+      ops = {stage.getAnchor()};
+    } else if (!isKernelView(&op)) {
+      ops.push_back(&op);
+    }
+  }
+  // Columns alone that leave the program are copied.
+  return ops.empty() ? firstOf(kernel) : tileAnchorOf(ops);
+}
 
 CudaScheduleAttr chooseSchedule(Operation *anchor,
                                 ArrayRef<Operation *> joined) {

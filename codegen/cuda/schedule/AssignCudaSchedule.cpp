@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Recipes choose how their kernels are scheduled. A kernel is one stage: what
-// joined the anchor is computed with its tile.
+// joined the anchor is computed with its tile. What scales the rows that it
+// reads stands before it.
 
 #include "codegen/cuda/HovaCudaDialect.h"
 #include "codegen/cuda/Passes.h"
@@ -70,15 +71,35 @@ static bool isViewOfInput(Operation *op) {
   return !source || isViewOfInput(source);
 }
 
-/// Makes all operations of a kernel but views its one stage.
-static void formStage(KernelOp kernel) {
+/// What the first operation scales rows with is a stage of its own, of which
+/// nothing but factors is computed.
+static void formScaling(Operation *scaling, Operation *anchor) {
+  OpBuilder builder(anchor);
+  Value scaled = scaling->getResult(0);
+  int64_t width = shapeOf(scaled).back();
+  auto layout = LayoutAttr::get(builder.getContext(), LayoutKind::rows, width);
+  auto stage = StageOp::create(builder, scaling->getLoc(), scaled.getType(),
+                               builder.getArrayAttr(layout));
+  builder.createBlock(&stage.getBody());
+  auto end = YieldOp::create(builder, stage.getLoc(), scaled);
+  scaling->moveBefore(end);
+  anchor->setOperand(0, stage.getResult(0));
+}
+
+/// Makes all operations of a kernel but views its one stage, after that of what
+/// scales the rows that `anchor` reads.
+static void formStages(KernelOp kernel, Operation *anchor) {
   Block &body = kernel.getBody().front();
   auto yield = cast<YieldOp>(body.getTerminator());
+  Operation *scaling = scalingOf(anchor);
   SmallVector<Operation *> ops;
   for (Operation &op : body.without_terminator()) {
-    if (!isViewOfInput(&op)) {
+    if (!isViewOfInput(&op) && &op != scaling) {
       ops.push_back(&op);
     }
+  }
+  if (scaling) {
+    formScaling(scaling, anchor);
   }
   OpBuilder builder(yield);
   SmallVector<Value> values(yield.getValues());
@@ -141,7 +162,7 @@ struct AssignCudaSchedulePass final
   using Base::Base;
 
   static LogicalResult assignKernel(KernelOp kernel) {
-    Operation *first = firstOf(kernel);
+    Operation *first = tileAnchorOf(kernel);
     if (!first) {
       return success(); // what `tile` rejects
     }
@@ -150,7 +171,7 @@ struct AssignCudaSchedulePass final
     }
     SmallVector<Operation *> joined;
     for (Operation &op : kernel.getBody().getOps()) {
-      if (&op != first) {
+      if (&op != first && &op != scalingOf(first)) {
         joined.push_back(&op);
       }
     }
@@ -161,7 +182,7 @@ struct AssignCudaSchedulePass final
     if (!kernel.getUnits()) {
       kernel.setUnitsAttr(unitsOf(first));
     }
-    formStage(kernel);
+    formStages(kernel, first);
     kernel.setScheduleAttr(schedule);
     LDBG() << kernel.getName() << ": " << schedule;
     auto recipe = dyn_cast<CudaRecipeOpInterface>(first);

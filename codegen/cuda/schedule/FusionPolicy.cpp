@@ -45,7 +45,9 @@ static bool addColumns(StageColumns &columns, const Group &kernel,
 /// parts of a row lie in other threads.
 static bool readsColumnsAlike(const Group &kernel, Operation *op) {
   StageColumns columns;
-  return llvm::all_of(kernel.ops,
+  ArrayRef<Operation *> ops = kernel.ops;
+  bool isScaled = tileAnchorOf(ops) != ops.front();
+  return llvm::all_of(ops.drop_front(isScaled),
                       [&](Operation *inside) {
                         return addColumns(columns, kernel, inside);
                       }) &&
@@ -55,7 +57,7 @@ static bool readsColumnsAlike(const Group &kernel, Operation *op) {
 /// Whether `op` works on whole rows of the kernel's tile, which a block can
 /// have.
 static bool joinsWholeRows(const Group &kernel, Operation *op) {
-  Operation *anchor = kernel.ops.front();
+  Operation *anchor = tileAnchorOf(kernel.ops);
   return joinsRows(op) && canHoldRows(anchor) &&
          llvm::is_contained(kernel.ops, op->getOperand(0).getDefiningOp()) &&
          llvm::none_of(
@@ -83,7 +85,10 @@ bool CudaFusionAttr::pays(const Group &kernel, Operation *op,
   if (joinsWholeRows(kernel, op) || (joins && readsColumnsAlike(kernel, op))) {
     return true;
   }
-  StringRef anchor = kernel.ops.front()->getName().getStringRef();
+  if (kernel.ops.size() == 1 && scalingOf(op) == kernel.ops.front()) {
+    return true;
+  }
+  StringRef anchor = tileAnchorOf(kernel.ops)->getName().getStringRef();
   if (why && joins) {
     *why = ("'" + op->getName().getStringRef() +
             "' reads different columns of the tile of '" + anchor +
@@ -113,12 +118,13 @@ static bool isReadByNorm(Value value, Operation *product) {
   });
 }
 
-/// Columns that are read apart stay the product's own.
+/// Columns that are read apart stay the product's own. One that takes factors
+/// has them in one kernel.
 int64_t CudaFusionAttr::chooseParts(Operation *product,
                                     std::string *why) const {
   auto linear = cast<LinearOp>(product);
   Value result = linear.getResult();
-  if (llvm::any_of(result.getUsers(), isColumnSlice)) {
+  if (scalingOf(product) || llvm::any_of(result.getUsers(), isColumnSlice)) {
     return 1;
   }
   int64_t rows = staticSize(shapeOf(result).drop_back());

@@ -98,3 +98,34 @@ module {
     return %y : tensor<1x4x32xbf16>
   }
 }
+
+// -----
+
+// A product multiplies its sums with the shares of heads of 32 columns, if nobody else reads the scaled heads. Of heads of 12 columns a part has
+// several shares.
+// CHECK-LABEL: func.func @main
+// CHECK: hova.kernel
+// CHECK: hova.scale_heads
+// CHECK-NOT: hova.kernel
+// CHECK: hova.linear
+// CHECK: hova.add
+// CHECK: hova.kernel
+// CHECK: hova.scale_heads
+// CHECK: hova.kernel
+// CHECK: hova.linear {{.*}}why = "'hova.linear' is not element-wise on the tile of 'hova.scale_heads', the only one that a block of threads holds; it joins if it is"
+// CHECK-NOT: hova.kernel
+// CHECK: return
+module {
+  func.func @main(%h: tensor<1x4x64xbf16> {hova.name = "h"}, %l: tensor<1x4x2xf32> {hova.name = "l"}, %r: tensor<1x4x48xf32> {hova.name = "r"},
+                  %g: tensor<1x4x24xbf16> {hova.name = "g"}, %m: tensor<1x4x2xf32> {hova.name = "m"})
+      -> (tensor<1x4x48xf32> {hova.name = "wide"}, tensor<1x4x48xf32> {hova.name = "narrow"}) {
+    %w = hova.weight "w" : tensor<64x48xbf16>
+    %v = hova.weight "v" : tensor<24x48xbf16>
+    %a = hova.scale_heads %h, %l {hova.site = {kind = "reweight", path = "a"}} : tensor<1x4x64xbf16>, tensor<1x4x2xf32>
+    %y = hova.linear %a, %w {hova.site = {kind = "linear", path = "y"}} : tensor<1x4x64xbf16>, tensor<64x48xbf16> -> tensor<1x4x48xf32>
+    %s = hova.add %y, %r {hova.site = {kind = "add", path = "s"}} : tensor<1x4x48xf32>, tensor<1x4x48xf32>
+    %b = hova.scale_heads %g, %m {hova.site = {kind = "reweight", path = "b"}} : tensor<1x4x24xbf16>, tensor<1x4x2xf32>
+    %z = hova.linear %b, %v {hova.site = {kind = "linear", path = "z"}} : tensor<1x4x24xbf16>, tensor<24x48xbf16> -> tensor<1x4x48xf32>
+    return %s, %z : tensor<1x4x48xf32>, tensor<1x4x48xf32>
+  }
+}

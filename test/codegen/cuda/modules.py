@@ -10,7 +10,7 @@ import numpy as np
 from attention_modules import additive, attention, block_sparse, causal_summary_attention, empty_rows, heads_of_rows, heads_with_logits, key_summary, merge_summaries, scores_read, summary_attention, weights
 from kernels import BF16, F16, Case
 from module_cases import F32, ONCE, Numbers, case, gelu_tanh, rounded, sigmoid, softmax
-from product_modules import (product_gate, product_in_parts, product_of_columns, product_of_f32, product_of_weight, product_positions, product_residual,
+from product_modules import (product_gate, product_in_parts, product_of_columns, product_of_f32, product_of_scaled_heads, product_of_weight, product_positions, product_residual,
                              project_tokens, sum_of_parts)
 
 # Heads and rows --------------------------------------------------------------
@@ -381,6 +381,9 @@ MODULES = {
     "attention, a window a warp, f32": lambda: attention("f32", 2, 16, 27, 2, (6, 6), 6**-0.5, ""),
     "attention, weights as they are": lambda: weights("bf16", "none", 70, 150, 12, BF16),
     "attention, weights over their sum, f32": lambda: weights("f32", "sum", 66, 70, 11, 4 * F32),
+    "product of scaled heads": lambda: product_of_scaled_heads("bf16", 5, 64, 4 * F32),
+    "product of scaled heads in f16": lambda: product_of_scaled_heads("f16", 3, 32, 4 * F32),
+    "product of scaled heads, f32": lambda: product_of_scaled_heads("f32", 4, 32, 4 * F32),
     "attention with logits": lambda: heads_with_logits("bf16", 150, 70, 2, 12, 20, 2 * BF16),
     "attention with logits in f16": lambda: heads_with_logits("f16", 133, 133, 2, 64, 96, 4 * F16),
     "attention with logits, f32": lambda: heads_with_logits("f32", 70, 35, 2, 11, 19, 8 * F32),

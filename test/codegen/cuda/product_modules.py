@@ -4,7 +4,7 @@
 
 import numpy as np
 from kernels import BF16, F16, Case
-from module_cases import F32, ONCE, Numbers, case, gelu_tanh, sigmoid
+from module_cases import F32, ONCE, Numbers, case, gelu_tanh, sigmoid, softmax
 
 BLOCK = "--block-rows=32 --block-columns=64 --row-warps=2 --column-warps=1 --stages=2"
 
@@ -51,6 +51,29 @@ def product_gate() -> Case:
         %3 = hova.convert %2 : !y -> tensor<1x70x72xbf16>
         return %3 : tensor<1x70x72xbf16>
       }""", [sigmoid(u @ w + b) * y], BF16, "bf16", BLOCK)
+
+
+def product_of_scaled_heads(halves: str, heads: int, width: int, limit: float) -> Case:
+    """Horizontal attention's heads, scaled by the softmax of their logits, times the output's weight, and a residual. A share of 0
+    leaves nothing of its head."""
+    n, tokens, columns = Numbers(halves), 37, 72
+    draw = n.wide if halves == "f32" else n.narrow
+    h = draw(2, tokens, heads * width)
+    logits = n.random.standard_normal((2, tokens, heads), np.float32)
+    logits[:, 4, 1] = -np.inf
+    n.store(logits, 0, np.nan)
+    w, b, r = draw(columns, heads * width, scale=0.1).T, n.wide(columns), n.wide(2, tokens, columns)
+    scaled = h * np.repeat(softmax(logits.astype(np.float64)), width, axis=2)
+    return case(n, f"""
+      !h = tensor<2x{tokens}x{heads * width}x{halves}>
+      !w = tensor<{columns}x{heads * width}x{halves}>
+      !y = tensor<2x{tokens}x{columns}xf32>
+      func.func @main(%h: !h, %l: tensor<2x{tokens}x{heads}xf32>, %w: !w, %b: tensor<{columns}xf32>, %r: !y) -> !y {{
+        %0 = hova.scale_heads %h, %l : !h, tensor<2x{tokens}x{heads}xf32>
+        %1 = hova.linear %0, %w bias(%b) {{transposed}} : !h, !w, tensor<{columns}xf32> -> !y
+        %2 = hova.add %1, %r : !y, !y
+        return %2 : !y
+      }}""", [scaled @ w + b + r], limit, "f32")
 
 
 def product_of_columns() -> Case:
