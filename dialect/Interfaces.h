@@ -12,9 +12,9 @@
 
 namespace hova {
 
-/// Why an operation computes all rows where some are asked for (`why`), and
-/// what would change that (`firesIf`), as reports print it.
-struct RowRangeDecline {
+/// Why an operation stays as it is where a pass asks for a part of it (`why`),
+/// and what would change that (`firesIf`), as reports print it.
+struct Decline {
   std::string why, firesIf;
 };
 

@@ -228,7 +228,7 @@ def Hova_RowRangeOpInterface : OpInterface<"RowRangeOpInterface"> {
     InterfaceMethod<[{
       Why the rows `offset .. offset + count - 1` of result 0 cannot be computed
       alone; nothing where they can.
-    }], "std::optional<::hova::RowRangeDecline>", "declineRowRange",
+    }], "std::optional<::hova::Decline>", "declineRowRange",
       (ins "int64_t":$offset, "int64_t":$count), "", "return std::nullopt;">,
     InterfaceMethod<[{
       Builds the operation whose result 0 is the rows `offset .. offset + count -

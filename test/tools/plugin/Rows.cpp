@@ -100,13 +100,13 @@ IterationSpace rows::CentreOp::getIterationSpace() {
 
 OpOperand &rows::TurnOp::getRowOperand() { return getXMutable(); }
 
-std::optional<RowRangeDecline> rows::TurnOp::declineRowRange(int64_t offset,
-                                                             int64_t count) {
+std::optional<Decline> rows::TurnOp::declineRowRange(int64_t offset,
+                                                     int64_t count) {
   if (count <= 2) {
     return std::nullopt;
   }
-  return RowRangeDecline{"more than two rows are turned at once",
-                         "two rows are demanded"};
+  return Decline{"more than two rows are turned at once",
+                 "two rows are demanded"};
 }
 
 Operation *rows::TurnOp::computeRowRange(RewriterBase &rewriter, Value rows,
