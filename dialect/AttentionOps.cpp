@@ -202,13 +202,13 @@ OpOperand &AttentionOp::getRowOperand() { return getQueryMutable(); }
 
 std::string AttentionOp::getRowRangeSubject() { return "attention"; }
 
-std::optional<RowRangeDecline> AttentionOp::declineRowRange(int64_t offset,
-                                                            int64_t count) {
+std::optional<Decline> AttentionOp::declineRowRange(int64_t offset,
+                                                    int64_t count) {
   if (!getScores()) {
     return std::nullopt;
   }
-  return RowRangeDecline{"attention gives the scores of all queries",
-                         "no other layer reads its scores"};
+  return Decline{"attention gives the scores of all queries",
+                 "no other layer reads its scores"};
 }
 
 Operation *AttentionOp::computeRowRange(RewriterBase &rewriter, Value rows,

@@ -9,6 +9,7 @@ include "dialect/Interfaces.td"
 
 def Hova_LinearOp : Hova_Op<"linear", [Pure,
     Hova_Site<>,
+    DeclareOpInterfaceMethods<Hova_SplitReductionOpInterface>,
     DeclareOpInterfaceMethods<Hova_CostOpInterface, ["getLinearMacs"]>,
     DeclareOpInterfaceMethods<Hova_StructuredOpInterface>,
     DeclareOpInterfaceMethods<Hova_StorageOpInterface>,

@@ -9,6 +9,18 @@ using namespace mlir;
 
 namespace hova {
 
+int64_t Reduction::fitLength(int64_t most) const {
+  int64_t length = std::max(most / unit, int64_t(1)) * unit;
+  if (isEven) {
+    length = std::min(length, terms);
+    assert(terms % unit == 0 && "a unit divides the terms");
+    while (terms % length != 0) {
+      length -= unit;
+    }
+  }
+  return length;
+}
+
 Operation *cloneWithRows(RewriterBase &rewriter, OpOperand &operand, Value rows,
                          int64_t count) {
   Operation *clone = rewriter.clone(*operand.getOwner());

@@ -12,10 +12,48 @@
 
 namespace hova {
 
-/// Why an operation computes all rows where some are asked for (`why`), and
-/// what would change that (`firesIf`), as reports print it.
-struct RowRangeDecline {
+/// Why an operation stays as it is where a pass asks for a part of it (`why`),
+/// and what would change that (`firesIf`), as reports print it.
+struct Decline {
   std::string why, firesIf;
+};
+
+/// What of an operation can be divided (SplitReductionOpInterface). Its result
+/// is put together of terms, in their order, such as the products that a sum
+/// adds up.
+struct Reduction {
+  int64_t terms;
+  /// Parts begin at multiples of so many terms; it divides them.
+  int64_t unit = 1;
+  /// Whether all parts have equally many terms; else the last may have fewer.
+  bool isEven = false;
+  /// Whether nothing computes the operation whole, so that it is divided in any
+  /// case, if only into one part.
+  bool isAlwaysSplit = false;
+  /// Whether parts are merged by a `hova.sum_parts` of f32, which what reads
+  /// the result may have in its own kernel.
+  bool isSum = false;
+  /// Whether a row of the result is put together of some of the first terms,
+  /// and computes again those of the part that it ends in: the work grows with
+  /// the length of parts.
+  bool isCausal = false;
+
+  /// The longest parts that suit unit and evenness and have at most `most`
+  /// terms, one at least; a unit, where there are none.
+  int64_t fitLength(int64_t most) const;
+};
+
+/// How the reduction of an operation is divided.
+struct ReductionSplit {
+  /// Terms of a part; the last may have fewer.
+  int64_t length;
+  /// Whether an operation of its own merges parts, where those that read them
+  /// could, each for itself.
+  bool mergesApart = false;
+
+  int64_t countParts(const Reduction &reduction) const {
+    return (reduction.terms + length - 1) / length;
+  }
 };
 
 /// How a result of an operation may be of the program's storage type.

@@ -228,7 +228,7 @@ def Hova_RowRangeOpInterface : OpInterface<"RowRangeOpInterface"> {
     InterfaceMethod<[{
       Why the rows `offset .. offset + count - 1` of result 0 cannot be computed
       alone; nothing where they can.
-    }], "std::optional<::hova::RowRangeDecline>", "declineRowRange",
+    }], "std::optional<::hova::Decline>", "declineRowRange",
       (ins "int64_t":$offset, "int64_t":$count), "", "return std::nullopt;">,
     InterfaceMethod<[{
       Builds the operation whose result 0 is the rows `offset .. offset + count -
@@ -244,6 +244,40 @@ def Hova_RowRangeOpInterface : OpInterface<"RowRangeOpInterface"> {
     }], "std::string", "getRowRangeSubject", (ins), "", [{
         return ("'" + $_op->getName().getStringRef() + "'").str();
       }]>,
+  ];
+}
+
+def Hova_SplitReductionOpInterface : OpInterface<"SplitReductionOpInterface"> {
+  let cppNamespace = "::hova";
+  let description = [{
+    An operation whose reduction can be divided: neighbouring terms are a part,
+    parts are computed side by side, and merged in their order. A target's policy
+    says how long parts are, from what the operation says of its reduction and
+    from its shapes (`chooseSplit` of passes/fuse/FusionPolicy.td), and
+    `hova-split-reductions` divides. Which terms are a part depends on nothing
+    else, so the bits do not depend on who computes which part.
+
+    The operation has one result, a ranked tensor.
+  }];
+  let methods = [
+    InterfaceMethod<[{
+      What can be divided (dialect/Interfaces.h); nothing where a size that
+      matters is not known, and then the operation stays whole.
+    }], "std::optional<::hova::Reduction>", "getReduction">,
+    InterfaceMethod<[{
+      Why the operation cannot be divided like this; nothing where it can. The
+      split is one that suits `getReduction`: its parts begin at multiples of the
+      unit, and are even if they have to be.
+    }], "std::optional<::hova::Decline>", "declineSplit",
+      (ins "const ::hova::ReductionSplit &":$split), "", "return std::nullopt;">,
+    InterfaceMethod<[{
+      Builds the operations that compute the parts and the one that merges them,
+      all before this one, and returns what takes the place of the result, which
+      the last of them computes; the caller replaces. A split that was not
+      declined always succeeds.
+    }], "::mlir::Value", "splitReduction",
+      (ins "::mlir::RewriterBase &":$rewriter,
+           "const ::hova::ReductionSplit &":$split)>,
   ];
 }
 

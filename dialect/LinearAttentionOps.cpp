@@ -212,13 +212,13 @@ OpOperand &LinearAttentionOp::getRowOperand() { return getQueryMutable(); }
 
 std::string LinearAttentionOp::getRowRangeSubject() { return "attention"; }
 
-std::optional<RowRangeDecline>
-LinearAttentionOp::declineRowRange(int64_t offset, int64_t count) {
+std::optional<Decline> LinearAttentionOp::declineRowRange(int64_t offset,
+                                                          int64_t count) {
   if (!getCausal()) {
     return std::nullopt;
   }
-  return RowRangeDecline{"row i of causal linear attention is that of key i",
-                         "the attention is not causal"};
+  return Decline{"row i of causal linear attention is that of key i",
+                 "the attention is not causal"};
 }
 
 Operation *LinearAttentionOp::computeRowRange(RewriterBase &rewriter,

@@ -23,6 +23,7 @@ class Hova_LinearAttentionPart<string mnemonic, list<Trait> traits>
 def Hova_LinearAttentionOp
     : Hova_LinearAttentionPart<"linear_attention",
                                [AttrSizedOperandSegments, Hova_Site<>,
+    DeclareOpInterfaceMethods<Hova_SplitReductionOpInterface>,
     DeclareOpInterfaceMethods<Hova_RowRangeOpInterface,
                               ["declineRowRange", "getRowRangeSubject"]>]> {
   let summary = "attention whose scores are products of features";

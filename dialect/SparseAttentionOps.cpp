@@ -148,14 +148,14 @@ OpOperand &BlockSparseAttentionOp::getRowOperand() { return getQueryMutable(); }
 std::string BlockSparseAttentionOp::getRowRangeSubject() { return "attention"; }
 
 /// Queries of the first and of the last block alone see the keys of all.
-std::optional<RowRangeDecline>
-BlockSparseAttentionOp::declineRowRange(int64_t offset, int64_t count) {
+std::optional<Decline> BlockSparseAttentionOp::declineRowRange(int64_t offset,
+                                                               int64_t count) {
   int64_t block = getBlock();
   if (offset + count <= block || offset >= (getBlocks() - 1) * block) {
     return std::nullopt;
   }
-  return RowRangeDecline{"queries see other keys in each block",
-                         "rows of the first or of the last block are demanded"};
+  return Decline{"queries see other keys in each block",
+                 "rows of the first or of the last block are demanded"};
 }
 
 /// The attention of these queries to all keys.

@@ -16,7 +16,8 @@ static constexpr OptionalPass optionalPasses[] = {
     {"hova-normalize-projections", /*reassociates=*/false},
     {"hova-normalize-tied-tables", /*reassociates=*/false},
     {"hova-form-sequence-kernels", /*reassociates=*/false},
-    {"hova-decompose-products", /*reassociates=*/true},
+    // Without it linear attention alone is divided.
+    {"hova-split-reductions", /*reassociates=*/true},
     // Without it every operation is a kernel of its own.
     {"hova-fuse-kernels", /*reassociates=*/false},
 };

@@ -21,11 +21,12 @@ CpuTarget::CpuTarget(IsaLevel level, unsigned number)
       facts(this->level.avx512, this->level.oneFma) {}
 
 FuseOptions CpuTarget::getFuseOptions() const {
-  auto policy = llvm::formatv(
-      "#hova_cpu.fusion<few_rows = {0}, least_macs = {1}, "
-      "few_units = {2}, least_block = {3}>",
-      facts.fewRows, facts.leastColumnMacs, facts.fewHeads, facts.leastQueries);
-  return {policy.str(), facts.panelColumns, facts.blockTokens, facts.blockTokens};
+  auto policy =
+      llvm::formatv("#hova_cpu.fusion<few_rows = {0}, least_macs = {1}, "
+                    "few_units = {2}, least_block = {3}, part_terms = {4}>",
+                    facts.fewRows, facts.leastColumnMacs, facts.fewHeads,
+                    facts.leastQueries, facts.blockTokens);
+  return {policy.str(), facts.panelColumns};
 }
 
 void CpuTarget::addKernelForms(PhaseBuilder &phase) const {

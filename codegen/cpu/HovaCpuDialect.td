@@ -79,12 +79,13 @@ def HovaCpu_LaunchAttr : AttrDef<HovaCpu_Dialect, "CpuLaunch",
 
 def HovaCpu_FusionAttr : AttrDef<HovaCpu_Dialect, "CpuFusion",
     [DeclareAttrInterfaceMethods<Hova_FusionPolicyAttrInterface,
-                                 ["pays", "dividesColumns", "chooseBlocks"]>]> {
+                                 ["pays", "dividesColumns", "chooseSplit",
+                                  "chooseBlocks"]>]> {
   let mnemonic = "fusion";
   let summary = "which kernels pay on a CPU";
   let description = [{
     `#hova_cpu.fusion<few_rows = 96, least_macs = 524288, few_units = 8,
-    least_block = 96>`. Every legal join of rows pays: what one operation writes is
+    least_block = 96, part_terms = 98>`. Every legal join of rows pays: what one operation writes is
     in the caches when the next reads it, and no thread waits. Where rows are few,
     dividing them does not.
 
@@ -92,11 +93,14 @@ def HovaCpu_FusionAttr : AttrDef<HovaCpu_Dialect, "CpuFusion",
     - `least_macs`: multiply-accumulates of such a product at least.
     - `few_units`: a kernel of fewer units divides a further dim.
     - `least_block`: elements of a block of that dim at least.
+    - `part_terms`: terms of a part of a reduction that is always divided, at
+      most. No other is.
   }];
   let parameters = (ins DefaultValuedParameter<"int64_t", "0">:$few_rows,
       DefaultValuedParameter<"int64_t", "0">:$least_macs,
       DefaultValuedParameter<"int64_t", "0">:$few_units,
-      DefaultValuedParameter<"int64_t", "1">:$least_block);
+      DefaultValuedParameter<"int64_t", "1">:$least_block,
+      DefaultValuedParameter<"int64_t", "64">:$part_terms);
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
 }

@@ -14,8 +14,7 @@ using namespace mlir;
 namespace hova {
 
 FuseOptions CudaTarget::getFuseOptions() const {
-  return {"#hova_cuda.fusion", /*columnGroupWidth=*/1, /*blockTokens=*/256,
-          /*causalBlockTokens=*/kSumsRows, /*mergesBlocks=*/true};
+  return {"#hova_cuda.fusion", /*columnGroupWidth=*/1};
 }
 
 void CudaTarget::buildAssignPhase(PhaseBuilder &phase) const {

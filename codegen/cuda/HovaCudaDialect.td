@@ -66,7 +66,7 @@ def HovaCuda_LaunchAttr : AttrDef<HovaCuda_Dialect, "CudaLaunch",
 
 def HovaCuda_FusionAttr : AttrDef<HovaCuda_Dialect, "CudaFusion",
     [DeclareAttrInterfaceMethods<Hova_FusionPolicyAttrInterface,
-                                    ["pays", "chooseParts", "addressesRows"]>]> {
+                                    ["pays", "chooseSplit", "addressesRows"]>]> {
   let mnemonic = "fusion";
   let summary = "which kernels pay on a GPU";
   let description = [{

@@ -17,11 +17,6 @@ struct FuseOptions {
   /// Columns of a product at whose multiples a column group begins and ends,
   /// such as the width of a strip of a weight's columns.
   int64_t columnGroupWidth = 1;
-  /// Tokens of a block of a sum over tokens that is divided among units, at
-  /// most; and of one whose partial sums causal rows read.
-  int64_t blockTokens = 64, causalBlockTokens = 64;
-  /// Whether sums over such blocks are merged before units read them.
-  bool mergesBlocks = false;
 };
 
 } // namespace hova

@@ -4,6 +4,7 @@
 #ifndef HOVA_PASSES_FUSE_FUSIONPOLICY_H
 #define HOVA_PASSES_FUSE_FUSIONPOLICY_H
 
+#include "dialect/Interfaces.h"
 #include "mlir/IR/Attributes.h"
 #include "mlir/IR/Operation.h"
 #include "llvm/Support/LogicalResult.h"

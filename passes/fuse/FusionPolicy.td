@@ -29,12 +29,15 @@ def Hova_FusionPolicyAttrInterface : AttrInterface<"FusionPolicyAttrInterface"> 
       (ins "::mlir::Operation *":$product, "std::string *":$why), "",
       "return false;">,
     InterfaceMethod<[{
-      In how many parts, at least one, the inner dimension of `product`, a
-      `hova.linear`, is divided so that no part of the machine is idle; they
-      divide it. If more than one, `why` is told the reason.
-    }], "int64_t", "chooseParts",
-      (ins "::mlir::Operation *":$product, "std::string *":$why), "",
-      "return 1;">,
+      How `reduction`, which is what `op` says of it, is divided so that no part
+      of the machine is idle; nothing if `op` stays whole, or, where it is always
+      divided, if one part will do. If it is divided where it need not be,
+      `why`, which may be null, is told the reason. A policy knows what the operation says, its shapes and
+      its readers, so that it need not know the operation.
+    }], "std::optional<::hova::ReductionSplit>", "chooseSplit",
+      (ins "::hova::SplitReductionOpInterface":$op,
+           "const ::hova::Reduction &":$reduction, "std::string *":$why), "",
+      "return std::nullopt;">,
     InterfaceMethod<[{
       Whether rows of another kernel's value, at even distances, are an address
       for the kernels that read them. If not, one of these copies them.

@@ -48,19 +48,49 @@ def DecomposeColumnsPass : Pass<"hova-decompose-columns", "::mlir::func::FuncOp"
   let dependentDialects = ["::hova::HovaDialect"];
 }
 
-def DecomposeLinearAttentionPass
-    : Pass<"hova-decompose-linear-attention", "::mlir::func::FuncOp"> {
-  let summary = "Divide the sums of linear attention among units";
+def SplitReductionsPass : Pass<"hova-split-reductions", "::mlir::func::FuncOp"> {
+  let summary = "Divide reductions among units";
   let description = [{
-    Before: `hova.linear_attention`, whose sums run over all keys. After:
+    Before: operations whose reduction can be divided
+    (`SplitReductionOpInterface`, dialect/Interfaces.td). After: the target's
+    policy was asked about each in `main`, and those that it divides are their
+    parts and an operation that merges these in order. How many terms a part has
+    follows from the shapes and the policy; threads have no part in it. With
+    `length` parts have so many terms, whatever the policy says. Declines where
+    the operation does, or where parts of that length are none.
+
+    `hova.linear`, whose result may have fewer tiles than a machine has units,
+    becomes `hova.linear_parts`, the sums over parts of its inner dimension, and
+    `hova.sum_parts`, which adds them.
+
+    ```mlir
+    func.func @main(%x: tensor<1x20x2048xbf16>) -> tensor<1x20x512xf32> {
+      %w = hova.weight "w" : tensor<2048x512xbf16>
+      %y = hova.linear %x, %w
+          : tensor<1x20x2048xbf16>, tensor<2048x512xbf16> -> tensor<1x20x512xf32>
+      return %y : tensor<1x20x512xf32>
+    }
+    ```
+    becomes, with `length=512`,
+    ```mlir
+    func.func @main(%x: tensor<1x20x2048xbf16>) -> tensor<1x20x512xf32> {
+      %w = hova.weight "w" : tensor<2048x512xbf16>
+      %p = hova.linear_parts %x, %w
+          : tensor<1x20x2048xbf16>, tensor<2048x512xbf16> -> tensor<4x1x20x512xf32>
+      %y = hova.sum_parts %p
+          {hova.rewrites = {"hova-split-reductions" = {fired = true, why = "sums over 2048 are 4 parts, which are added in order: asked for by 'length'"}}}
+          : tensor<4x1x20x512xf32> -> tensor<1x20x512xf32>
+      return %y : tensor<1x20x512xf32>
+    }
+    ```
+
+    Nothing computes `hova.linear_attention` whole, so it is always divided,
+    without a policy into one part. It becomes
     `hova.key_summary`, the sums over blocks of keys, and
-    `hova.summary_attention`, which merges them in order. Blocks have
-    `block-tokens` tokens at most: those of keys are full but for the last, those
-    of queries are even. Causal queries read sums over the blocks before their
-    own, of `causal-block-tokens` tokens at most. Threads have no part in it. With
-    `merges-blocks` a `hova.merge_summaries` merges several blocks for all queries
-    at once, for causal ones an exclusive one. Declines where a shape is not
-    static.
+    `hova.summary_attention`, which merges them in order. Blocks of keys are full
+    but for the last, those of queries are even. Causal queries read sums over the
+    blocks before their own. With `merges-apart` a `hova.merge_summaries` merges
+    several blocks for all queries at once, for causal ones an exclusive one.
 
     ```mlir
     func.func @main(%q: tensor<1x8x8xf32>, %k: tensor<1x8x8xf32>,
@@ -72,7 +102,7 @@ def DecomposeLinearAttentionPass
       return %o : tensor<1x8x8xf32>
     }
     ```
-    becomes, with `block-tokens=4`,
+    becomes, with `length=4`,
     ```mlir
     func.func @main(%q: tensor<1x8x8xf32>, %k: tensor<1x8x8xf32>,
                     %v: tensor<1x8x8xf32>) -> tensor<1x8x8xf32> {
@@ -87,53 +117,14 @@ def DecomposeLinearAttentionPass
     ```
   }];
   let options = [
-    Option<"blockTokens", "block-tokens", "int64_t", "64",
-           "The most tokens that a block has.">,
-    Option<"causalBlockTokens", "causal-block-tokens", "int64_t", "64",
-           "The most tokens that a block has before causal queries.">,
-    Option<"mergesBlocks", "merges-blocks", "bool", "false",
-           "Merge blocks in an operation of their own.">,
-  ];
-  let dependentDialects = ["::hova::HovaDialect"];
-}
-
-def DecomposeProductsPass
-    : Pass<"hova-decompose-products", "::mlir::func::FuncOp"> {
-  let summary = "Divide the sums of products among units";
-  let description = [{
-    Before: `hova.linear`, whose result has fewer tiles than the machine has
-    units. After: `hova.linear_parts`, the sums over parts of its inner
-    dimension, and `hova.sum_parts`, which adds them in order. The target's
-    policy says which products have how many parts; without one nothing changes.
-    With `parts` every product has so many that they divide.
-
-    ```mlir
-    func.func @main(%x: tensor<1x20x2048xbf16>) -> tensor<1x20x512xf32> {
-      %w = hova.weight "w" : tensor<2048x512xbf16>
-      %y = hova.linear %x, %w
-          : tensor<1x20x2048xbf16>, tensor<2048x512xbf16> -> tensor<1x20x512xf32>
-      return %y : tensor<1x20x512xf32>
-    }
-    ```
-    becomes, with `parts=4`,
-    ```mlir
-    func.func @main(%x: tensor<1x20x2048xbf16>) -> tensor<1x20x512xf32> {
-      %w = hova.weight "w" : tensor<2048x512xbf16>
-      %p = hova.linear_parts %x, %w
-          : tensor<1x20x2048xbf16>, tensor<2048x512xbf16> -> tensor<4x1x20x512xf32>
-      %y = hova.sum_parts %p
-          {hova.rewrites = {"hova-decompose-products" = {fired = true, why = "sums over 2048 are 4 parts, which are added in order: asked for by 'parts'"}}}
-          : tensor<4x1x20x512xf32> -> tensor<1x20x512xf32>
-      return %y : tensor<1x20x512xf32>
-    }
-    ```
-  }];
-  let options = [
     Option<"policy", "policy", "std::string", "",
            "The target's policy as an attribute (hova-fuse-kernels).">,
-    Option<"parts", "parts", "int64_t", "0",
-           "Divide every product whose inner dimension it divides into so many "
-           "parts, whatever the policy says.">,
+    Option<"length", "length", "int64_t", "0",
+           "Give every part so many terms, whatever the policy says.">,
+    Option<"mergesApart", "merges-apart", "bool", "false",
+           "Merge parts in operations of their own, where no policy decides.">,
+    Option<"onlyNecessary", "only-necessary", "bool", "false",
+           "Divide nothing but what is always divided.">,
   ];
   let dependentDialects = ["::hova::HovaDialect"];
 }

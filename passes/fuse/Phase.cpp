@@ -5,9 +5,11 @@
 
 void hova::buildFusePhase(PhaseBuilder &phase, const FuseOptions &options) {
   phase.add(createDecomposeColumnsPass({options.columnGroupWidth}));
-  phase.add(createDecomposeLinearAttentionPass(
-      {options.blockTokens, options.causalBlockTokens, options.mergesBlocks}));
-  phase.addOptional(createDecomposeProductsPass({options.policy, /*parts=*/0}));
+  // Without it, what no kernel computes whole is divided all the same.
+  SplitReductionsPassOptions splits;
+  splits.policy = options.policy;
+  splits.onlyNecessary = !phase.runs("hova-split-reductions");
+  phase.add(createSplitReductionsPass(splits));
   FuseKernelsPassOptions kernels;
   kernels.policy = options.policy;
   kernels.columnGroupWidth = options.columnGroupWidth;

@@ -1,7 +1,7 @@
 # ===- test_declines.py - Every reason to decline has a test -----------------=== #
 # SPDX-License-Identifier: Apache-2.0
-"""A pass that declines says why in its verdict (`Verdict::decline`), an operation that computes all of its
-rows tells the pass that asks (`RowRangeDecline`), and what keeps operations apart is told by the grouping
+"""A pass that declines says why in its verdict (`Verdict::decline`), an operation that is asked for some of its
+rows, or to be divided, tells the pass that asks (`Decline`), and what keeps operations apart is told by the grouping
 (`refuse`, `whyNoRows`). Each such text stands in a check of the pass's tests."""
 
 import re
@@ -9,7 +9,7 @@ import re
 import pytest
 from sources import files, text
 
-DECLINE = re.compile(r'(?:Verdict::decline\(|RowRangeDecline\{)\s*(?:llvm::Twine\()?"((?:[^"\\]|"\s*")*)"')
+DECLINE = re.compile(r'(?:Verdict::decline\(|Decline\{)\s*(?:llvm::Twine\()?"((?:[^"\\]|"\s*")*)"')
 LITERAL = re.compile(r'"((?:[^"\\]|\\.|"\s*")*)"')
 CHECK = re.compile(r"^\s*//\s*[A-Z][A-Z0-9-]*:(.*)$", re.MULTILINE)
 

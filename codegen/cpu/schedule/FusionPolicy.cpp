@@ -13,10 +13,12 @@ namespace hova {
 LogicalResult
 CpuFusionAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                       int64_t fewRows, int64_t leastMacs, int64_t fewUnits,
-                      int64_t leastBlock) {
-  if (fewRows < 0 || leastMacs < 0 || fewUnits < 0 || leastBlock < 1) {
+                      int64_t leastBlock, int64_t partTerms) {
+  if (fewRows < 0 || leastMacs < 0 || fewUnits < 0 || leastBlock < 1 ||
+      partTerms < 1) {
     return emitError() << "expects 'few_rows', 'least_macs' and 'few_units' "
-                          "from 0 on, and 'least_block' from 1 on";
+                          "from 0 on, and 'least_block' and 'part_terms' from "
+                          "1 on";
   }
   return success();
 }
@@ -52,6 +54,16 @@ bool CpuFusionAttr::dividesColumns(Operation *product, std::string *why) const {
             .str();
   }
   return true;
+}
+
+/// Threads that add up whole sums wait for nobody; those that read parts merge
+/// them, each for itself.
+std::optional<ReductionSplit>
+CpuFusionAttr::chooseSplit(SplitReductionOpInterface op,
+                           const Reduction &reduction, std::string *) const {
+  return reduction.isAlwaysSplit ? std::optional(ReductionSplit{
+                                       reduction.fitLength(getPartTerms())})
+                                 : std::nullopt;
 }
 
 int64_t CpuFusionAttr::chooseBlocks(int64_t units, int64_t size) const {

@@ -49,11 +49,12 @@ CudaScheduleAttr scheduleScaledProduct(mlir::Type element, int64_t rows,
 /// Whether there is.
 bool canScaleProduct(mlir::Type element, int64_t inner, int64_t scaledColumns);
 
-/// Into how many parts, whole turns each, the inner dimension of a product is
-/// best divided: 1 where what it saves is less than that parts are written and
-/// read again, and launched once more unless `sumsAreFree`.
+/// Into how many parts, whole turns and whole units of `unit` each, the inner
+/// dimension of a product is best divided: 1 where what it saves is less than
+/// that parts are written and read again, and launched once more unless
+/// `sumsAreFree`.
 int64_t chooseProductParts(mlir::Type element, int64_t rows, int64_t inner,
-                           int64_t columns, bool sumsAreFree);
+                           int64_t columns, bool sumsAreFree, int64_t unit = 1);
 
 /// The same where the right operand is inner x columns.
 CudaScheduleAttr scheduleInnerProduct(mlir::Type element, int64_t inner);

@@ -11,6 +11,7 @@
 #include "codegen/cuda/Sm80.h"
 #include "codegen/cuda/recipes/CudaKernels.h"
 #include "llvm/Support/MathExtras.h"
+#include <numeric>
 
 using namespace mlir;
 
@@ -102,7 +103,7 @@ static constexpr double kCycleBytes = 1024;
 static constexpr int64_t kMostParts = 8;
 
 int64_t chooseProductParts(Type element, int64_t rows, int64_t inner,
-                           int64_t columns, bool sumsAreFree) {
+                           int64_t columns, bool sumsAreFree, int64_t unit) {
   double macs = element.isF32() ? kCycleMacs32 : kCycleMacs16;
   auto cyclesOf = [&](int64_t parts) {
     const ProductTile &tile = chooseTile(rows, columns, parts);
@@ -114,7 +115,7 @@ int64_t chooseProductParts(Type element, int64_t rows, int64_t inner,
   };
   // What is assumed may be wrong by as much again.
   double most = cyclesOf(1) - (sumsAreFree ? 0 : 2 * kLaunchCycles);
-  int64_t best = 1, step = productStep(element, inner);
+  int64_t best = 1, step = std::lcm(productStep(element, inner), unit);
   for (int64_t parts = 2; parts <= kMostParts; ++parts) {
     if (inner % (parts * step) == 0 && cyclesOf(parts) < most) {
       best = parts;

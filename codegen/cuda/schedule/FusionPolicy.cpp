@@ -3,6 +3,7 @@
 
 #include "codegen/cuda/HovaCudaDialect.h"
 #include "codegen/cuda/recipes/CudaKernels.h"
+#include "codegen/cuda/recipes/FeatureWriter.h"
 #include "codegen/cuda/recipes/Recipe.h"
 #include "dialect/DenseOps.h"
 #include "dialect/Interfaces.h"
@@ -13,6 +14,9 @@
 using namespace mlir;
 
 namespace hova {
+
+/// Terms of a part of a reduction that is always divided, at most.
+static constexpr int64_t kPartTerms = 256;
 
 /// Whether `value` is computed in the group, or a slice of what is.
 static bool isOfGroup(const Group &kernel, Value value) {
@@ -118,27 +122,46 @@ static bool isReadByNorm(Value value, Operation *product) {
   });
 }
 
-/// Columns that are read apart stay the product's own. One that takes factors
-/// has them in one kernel.
-int64_t CudaFusionAttr::chooseParts(Operation *product,
-                                    std::string *why) const {
-  auto linear = cast<LinearOp>(product);
-  Value result = linear.getResult();
-  if (scalingOf(product) || llvm::any_of(result.getUsers(), isColumnSlice)) {
-    return 1;
+/// The type of what is multiplied, if anything is.
+static Type typeOfFactors(Operation *op) {
+  return getElementTypeOrSelf(op->getNumOperands() > 0 ? op->getOperand(0)
+                                                       : op->getResult(0));
+}
+
+/// Sums are reckoned as those of a product with as many rows, columns and
+/// terms, whatever the operation: of one that a library brings nothing else is
+/// known. Columns that are read apart stay its own, and what takes factors has
+/// them in one kernel.
+std::optional<ReductionSplit>
+CudaFusionAttr::chooseSplit(SplitReductionOpInterface op,
+                            const Reduction &reduction,
+                            std::string *why) const {
+  if (reduction.isAlwaysSplit) {
+    // Rows of a causal one that a block of threads holds read one part by its
+    // scores.
+    return ReductionSplit{
+        reduction.fitLength(reduction.isCausal ? kSumsRows : kPartTerms),
+        /*mergesApart=*/true};
   }
-  int64_t rows = staticSize(shapeOf(result).drop_back());
-  int64_t columns = shapeOf(result).back();
-  int64_t inner = shapeOf(linear.getX()).back();
-  int64_t parts =
-      chooseProductParts(getElementTypeOrSelf(linear.getX()), rows, inner,
-                         columns, isReadByNorm(result, product));
-  if (why && parts > 1) {
+  Value result = op->getResult(0);
+  ArrayRef<int64_t> shape = shapeOf(result);
+  if (shape.empty() || scalingOf(op) ||
+      llvm::any_of(result.getUsers(), isColumnSlice)) {
+    return std::nullopt;
+  }
+  int64_t rows = staticSize(shape.drop_back()), columns = shape.back();
+  int64_t parts = chooseProductParts(
+      typeOfFactors(op), rows, reduction.terms, columns,
+      reduction.isSum && isReadByNorm(result, op), reduction.unit);
+  if (parts == 1) {
+    return std::nullopt;
+  }
+  if (why) {
     *why = ("tiles of " + Twine(rows) + " x " + Twine(columns) +
             " leave multiprocessors idle")
                .str();
   }
-  return parts;
+  return ReductionSplit{reduction.terms / parts, /*mergesApart=*/true};
 }
 
 /// A copy would be a launch.

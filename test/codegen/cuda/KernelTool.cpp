@@ -182,7 +182,7 @@ CudaScheduleAttr readSchedule(Flags &flags, CudaScheduleAttr chosen) {
 LogicalResult runPhase(ModuleOp module, StringRef name) {
   // What is asked for is one kernel.
   PassSelection passes;
-  passes.without = {"hova-decompose-products"};
+  passes.without = {"hova-split-reductions"};
   PipelineOptions options{std::make_shared<CudaTarget>(), passes, nullptr};
   PassManager manager(module.getContext());
   buildPhase(*findPhase(name), manager, options);

@@ -44,6 +44,17 @@ bool anchors::FusionAttr::pays(const hova::Group &kernel, Operation *op,
   return false;
 }
 
+/// Halves, whatever the operation; a unit remains whole.
+std::optional<hova::ReductionSplit>
+anchors::FusionAttr::chooseSplit(hova::SplitReductionOpInterface op,
+                                 const hova::Reduction &reduction,
+                                 std::string *why) const {
+  if (why) {
+    *why = "this policy halves";
+  }
+  return hova::ReductionSplit{reduction.fitLength((reduction.terms + 1) / 2)};
+}
+
 extern "C" LLVM_ATTRIBUTE_WEAK DialectPluginLibraryInfo
 mlirGetDialectPluginInfo() {
   return {MLIR_PLUGIN_API_VERSION, "anchors", LLVM_VERSION_STRING,

@@ -11,7 +11,7 @@ def Anchors_Dialect : Dialect {
 }
 
 def Anchors_FusionAttr : AttrDef<Anchors_Dialect, "Fusion",
-    [DeclareAttrInterfaceMethods<Hova_FusionPolicyAttrInterface, ["pays"]>]> {
+    [DeclareAttrInterfaceMethods<Hova_FusionPolicyAttrInterface, ["pays", "chooseSplit"]>]> {
   let mnemonic = "fusion";
   let summary = "a kernel is one anchor with its epilogue";
 }

@@ -7,7 +7,7 @@
 #include "Faults.h"
 #include "codegen/cpu/recipes/KernelEmitter.h"
 #include "codegen/cpu/recipes/Recipe.h"
-#include "dialect/HovaDialect.h"
+#include "dialect/DenseOps.h"
 #include "dialect/Interfaces.h"
 #include "dialect/Shapes.h"
 #include "dialect/evaluate/Evaluate.h"
@@ -94,19 +94,79 @@ IterationSpace rows::CentreOp::getIterationSpace() {
   return rowSpace(*this, 1).ignoringPosition();
 }
 
+/// Blocks of `block` tokens, of which there is one where results have no axis
+/// for them.
+static IterationSpace totalSpace(Operation *op, Value x, int64_t block) {
+  IterationSpaceBuilder builder(op);
+  SmallVector<AffineExpr> result = builder.rows();
+  AffineExpr column = builder.parallel("column", shapeOf(x)[2]);
+  AffineExpr token = builder.reduction("token", block);
+  if (result.size() == 2) {
+    token = result.front() * block + token;
+  }
+  builder.operand(0, {result.back(), token, column});
+  result.push_back(column);
+  builder.result(result);
+  return builder.build();
+}
+
+IterationSpace rows::TotalOp::getIterationSpace() {
+  return totalSpace(*this, getX(), shapeOf(getX())[1]);
+}
+
+IterationSpace rows::TotalsOp::getIterationSpace() {
+  return totalSpace(*this, getX(), getBlock());
+}
+
+//===----------------------------------------------------------------------===//
+// Splits
+//===----------------------------------------------------------------------===//
+
+std::optional<Reduction> rows::TotalOp::getReduction() {
+  if (!hasStaticShapes(*this)) {
+    return std::nullopt;
+  }
+  Reduction tokens{shapeOf(getX())[1]};
+  tokens.unit = getUnit();
+  tokens.isEven = getEven();
+  tokens.isAlwaysSplit = getAlways();
+  tokens.isSum = !getAlone();
+  return tokens;
+}
+
+std::optional<Decline>
+rows::TotalOp::declineSplit(const ReductionSplit &split) {
+  return split.countParts(*getReduction()) > 8
+             ? std::optional(Decline{"totals have at most eight parts",
+                                     "parts are longer"})
+             : std::nullopt;
+}
+
+Value rows::TotalOp::splitReduction(RewriterBase &rewriter,
+                                    const ReductionSplit &split) {
+  SmallVector<int64_t> shape(shapeOf(getResult()));
+  shape.insert(shape.begin(), split.countParts(*getReduction()));
+  auto parts = TotalsOp::create(
+      rewriter, getLoc(), RankedTensorType::get(shape, rewriter.getF32Type()),
+      getX(), split.length);
+  return getWrong() ? Value(parts)
+                    : SumPartsOp::create(rewriter, getLoc(), getType(), parts,
+                                         Value());
+}
+
 //===----------------------------------------------------------------------===//
 // Ranges of rows
 //===----------------------------------------------------------------------===//
 
 OpOperand &rows::TurnOp::getRowOperand() { return getXMutable(); }
 
-std::optional<RowRangeDecline> rows::TurnOp::declineRowRange(int64_t offset,
-                                                             int64_t count) {
+std::optional<Decline> rows::TurnOp::declineRowRange(int64_t offset,
+                                                     int64_t count) {
   if (count <= 2) {
     return std::nullopt;
   }
-  return RowRangeDecline{"more than two rows are turned at once",
-                         "two rows are demanded"};
+  return Decline{"more than two rows are turned at once",
+                 "two rows are demanded"};
 }
 
 Operation *rows::TurnOp::computeRowRange(RewriterBase &rewriter, Value rows,
@@ -174,6 +234,43 @@ LogicalResult rows::CentreOp::evaluate(ArrayRef<HostTensor> operands,
 LogicalResult rows::LiarOp::evaluate(ArrayRef<HostTensor> operands,
                                      SmallVectorImpl<HostTensor> &results) {
   return evaluateCentre(*this, operands, results);
+}
+
+/// Sums of blocks of `block` tokens.
+static void evaluateTotals(Operation *op, int64_t block,
+                           ArrayRef<HostTensor> operands,
+                           SmallVectorImpl<HostTensor> &results) {
+  OperandValues value(op, operands);
+  const HostTensor &operand = value(op->getOperand(0));
+  ArrayRef<int64_t> shape = operand.getShape();
+  int64_t batch = shape[0], tokens = shape[1], width = shape[2];
+  HostTensor &result =
+      results.emplace_back(value.resultElement(), shapeOf(op->getResult(0)));
+  withNumberType(value.resultElement(), [&](auto zero) {
+    using T = decltype(zero);
+    Numbers<T> x(operand);
+    auto sums = result.template mutableAs<T>();
+    for (int64_t i = 0; i < result.size(); ++i) {
+      int64_t part = i / (batch * width), entry = i / width % batch;
+      int64_t end = std::min(tokens, (part + 1) * block);
+      sums[i] = 0;
+      for (int64_t token = part * block; token < end; ++token) {
+        sums[i] += x[(entry * tokens + token) * width + i % width];
+      }
+    }
+  });
+}
+
+LogicalResult rows::TotalOp::evaluate(ArrayRef<HostTensor> operands,
+                                      SmallVectorImpl<HostTensor> &results) {
+  evaluateTotals(*this, shapeOf(getX())[1], operands, results);
+  return success();
+}
+
+LogicalResult rows::TotalsOp::evaluate(ArrayRef<HostTensor> operands,
+                                       SmallVectorImpl<HostTensor> &results) {
+  evaluateTotals(*this, getBlock(), operands, results);
+  return success();
 }
 
 //===----------------------------------------------------------------------===//

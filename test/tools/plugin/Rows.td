@@ -3,7 +3,7 @@
 //
 // Each has rows as its units, and one reason why a pass that knows its maps
 // alone would be wrong; `centre` has none. `turn` and `both` say themselves how
-// some of their rows are computed.
+// some of their rows are computed, and `total` how it is divided.
 
 include "dialect/HovaDialect.td"
 include "dialect/Interfaces.td"
@@ -83,6 +83,29 @@ def Rows_LiarOp : Rows_Op<"liar", [AllTypesMatch<["x", "result"]>,
   let summary = "the meaning of `centre`, and loops that copy";
   let arguments = (ins Hova_Tensor:$x);
   let assemblyFormat = "$x attr-dict `:` type($x)";
+}
+
+def Rows_TotalOp : Rows_Op<"total", [
+    DeclareOpInterfaceMethods<Hova_ReferenceOpInterface>,
+    DeclareOpInterfaceMethods<Hova_SplitReductionOpInterface, ["declineSplit"]>]> {
+  let summary = "the sum of all tokens, in at most eight parts";
+  let description = [{
+    x `[batch, tokens, width]`, result `[batch, width]`. `unit` neighbours stand
+    in one part, parts are `even`, and a total is `always` divided, if it says so. One that
+    is `alone` does not say that its parts are added, and one that is `wrong`
+    becomes parts that nobody adds.
+  }];
+  let arguments = (ins Hova_Tensor:$x, DefaultValuedAttr<I64Attr, "1">:$unit,
+                       UnitAttr:$even, UnitAttr:$always, UnitAttr:$alone,
+                       UnitAttr:$wrong);
+  let assemblyFormat = "$x attr-dict `:` type($x) `->` type($result)";
+}
+
+def Rows_TotalsOp : Rows_Op<"totals", [
+    DeclareOpInterfaceMethods<Hova_ReferenceOpInterface>]> {
+  let summary = "the sums of blocks of tokens, `[blocks, batch, width]`";
+  let arguments = (ins Hova_Tensor:$x, I64Attr:$block);
+  let assemblyFormat = "$x attr-dict `:` type($x) `->` type($result)";
 }
 
 def Rows_OddOp : Rows_Op<"odd", [AllTypesMatch<["x", "result"]>]> {

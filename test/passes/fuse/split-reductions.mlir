@@ -1,7 +1,7 @@
-// RUN: hova-opt %s --split-input-file --hova-decompose-products='policy={#hova_cuda.fusion}' | FileCheck %s
-// RUN: hova-opt %s --split-input-file --hova-decompose-products='policy={#hova_cpu.fusion<few_rows = 96>}' | FileCheck %s --check-prefix=WHOLE
-// RUN: hova-opt %s --split-input-file --hova-decompose-products | FileCheck %s --check-prefix=WHOLE
-// RUN: not hova-opt %s --split-input-file --hova-decompose-products='policy={#hova.layout<rows 4>}' 2>&1 | FileCheck %s --check-prefix=NONE
+// RUN: hova-opt %s --split-input-file --hova-split-reductions='policy={#hova_cuda.fusion}' | FileCheck %s
+// RUN: hova-opt %s --split-input-file --hova-split-reductions='policy={#hova_cpu.fusion<few_rows = 96>}' | FileCheck %s --check-prefix=WHOLE
+// RUN: hova-opt %s --split-input-file --hova-split-reductions | FileCheck %s --check-prefix=WHOLE
+// RUN: not hova-opt %s --split-input-file --hova-split-reductions='policy={#hova.layout<rows 4>}' 2>&1 | FileCheck %s --check-prefix=NONE
 // SPDX-License-Identifier: Apache-2.0
 
 // NONE: no fusion policy: #hova.layout<rows 4>
@@ -10,7 +10,7 @@
 // One tile of a long sum, whose parts the kernel of the norm adds.
 // CHECK-LABEL: func.func @main
 // CHECK: %[[P:.*]] = hova.linear_parts %{{.*}}, %{{.*}} {hova.site = {kind = "linear", path = "y"}} : tensor<1x20x2048xbf16>, tensor<2048x64xbf16> -> tensor<8x1x20x64xf32>
-// CHECK: %[[Y:.*]] = hova.sum_parts %[[P]] bias(%{{.*}}) {hova.rewrites = {"hova-decompose-products" = {fired = true, why = "sums over 2048 are 8 parts, which are added in order: tiles of 20 x 64 leave multiprocessors idle"}}, hova.site = {kind = "linear", path = "y"}}
+// CHECK: %[[Y:.*]] = hova.sum_parts %[[P]] bias(%{{.*}}) {hova.rewrites = {"hova-split-reductions" = {fired = true, why = "sums over 2048 are 8 parts, which are added in order: tiles of 20 x 64 leave multiprocessors idle"}}, hova.site = {kind = "linear", path = "y"}}
 // CHECK: hova.add %[[Y]]
 func.func @main(%x: tensor<1x20x2048xbf16>, %w: tensor<2048x64xbf16>, %b: tensor<64xf32>, %r: tensor<1x20x64xf32>) -> tensor<1x20x64xf32> {
   %y = hova.linear %x, %w bias(%b) {hova.site = {kind = "linear", path = "y"}} : tensor<1x20x2048xbf16>, tensor<2048x64xbf16>, tensor<64xf32> -> tensor<1x20x64xf32>
@@ -59,12 +59,40 @@ func.func @main(%x: tensor<1x20x512xf32>, %w: tensor<64x512xf32>) -> tensor<1x20
 
 // -----
 
-// RUN: hova-opt %s --split-input-file --hova-decompose-products='parts=3' | FileCheck %s --check-prefix=ASKED
+// RUN: hova-opt %s --split-input-file --hova-split-reductions='length=4' | FileCheck %s --check-prefix=ASKED
 // Whoever looks at the pass asks for parts: all products that have them.
 // ASKED: tensor<4x12xf32>
 // ASKED: hova.linear_parts {{.*}} -> tensor<3x4x8xf32>
-// ASKED: hova.sum_parts {{.*}}why = "sums over 12 are 3 parts, which are added in order: asked for by 'parts'"
-func.func @main(%x: tensor<4x12xf32>, %w: tensor<12x8xf32>) -> tensor<4x8xf32> {
+// ASKED: hova.sum_parts {{.*}}why = "sums over 12 are 3 parts, which are added in order: asked for by 'length'"
+// ASKED: hova.linear {{.*}}fired = false, fires_if = "they do", why = "parts of 4 do not divide sums over 10"
+// ASKED: hova.linear %arg{{[0-9]}}, %arg{{[0-9]}} : tensor<4x4xf32>
+func.func @main(%x: tensor<4x12xf32>, %w: tensor<12x8xf32>, %u: tensor<4x10xf32>, %v: tensor<10x8xf32>, %a: tensor<4x4xf32>, %b: tensor<4x8xf32>)
+    -> (tensor<4x8xf32>, tensor<4x8xf32>, tensor<4x8xf32>) {
+  %y = hova.linear %x, %w : tensor<4x12xf32>, tensor<12x8xf32> -> tensor<4x8xf32>
+  %z = hova.linear %u, %v : tensor<4x10xf32>, tensor<10x8xf32> -> tensor<4x8xf32>
+  %c = hova.linear %a, %b : tensor<4x4xf32>, tensor<4x8xf32> -> tensor<4x8xf32>
+  return %y, %z, %c : tensor<4x8xf32>, tensor<4x8xf32>, tensor<4x8xf32>
+}
+
+// -----
+
+// What is asked for can be refused: 'only-necessary' divides no product, and other functions are nobody's program.
+// RUN: hova-opt %s --split-input-file --hova-split-reductions='length=3 only-necessary' | FileCheck %s --check-prefix=WHOLE
+// RUN: hova-opt %s --split-input-file --hova-split-reductions='length=3' | FileCheck %s --check-prefix=OTHER
+// RUN: not hova-opt %s --split-input-file --hova-split-reductions='length=-1' 2>&1 | FileCheck %s --check-prefix=NEGATIVE
+// NEGATIVE: expects 'length' from 0 on, got -1
+// OTHER-LABEL: @weights
+// OTHER-NOT: hova.linear_parts
+func.func @weights(%x: tensor<4x12xf32>, %w: tensor<12x8xf32>) -> tensor<4x8xf32> {
   %y = hova.linear %x, %w : tensor<4x12xf32>, tensor<12x8xf32> -> tensor<4x8xf32>
   return %y : tensor<4x8xf32>
+}
+
+// -----
+
+// CHECK-LABEL: @main
+// CHECK: hova.linear %
+func.func @main(%x: tensor<?x2048xbf16>, %w: tensor<2048x64xbf16>) -> tensor<?x64xf32> {
+  %y = hova.linear %x, %w : tensor<?x2048xbf16>, tensor<2048x64xbf16> -> tensor<?x64xf32>
+  return %y : tensor<?x64xf32>
 }
