@@ -123,6 +123,7 @@ private:
   mlir::LogicalResult emitElementLoad(mlir::memref::LoadOp op);
   mlir::Value asRegister(mlir::Value x);
   mlir::LogicalResult emitStore(GroupStoreOp op);
+  Values exchangeRows(mlir::Value tile, Fragment &own);
   mlir::LogicalResult emitShare(GroupShareOp op);
   mlir::Value isOwner(TileType tile);
   mlir::LogicalResult emitStagedStore(GroupStoreOp op, const Matrix &target);
