@@ -21,10 +21,6 @@ EXCEPTIONS = {
     ("tnt_s", "kernel_encoder_inner_attn"): 2.7,
     # Neighbours in a row of the result, of squares of 3x3, stand in other rows of the tokens.
     ("t2t_vit_14", "kernel_split3"): 2.8,
-    # Few queries of linear attention read sums of keys, whose last column is 4 bytes of a sector.
-    ("omninet_b16", "kernel_encoder_over_2"): 1.27,
-    ("omninet_b32", "kernel_encoder_over_2"): 1.27,
-    ("omninet_mt", "kernel_encoder_over_2"): 1.15,
 }
 TOY = {"lecture_mha"}  # rows of 2 to 6 columns, less than a sector
 
