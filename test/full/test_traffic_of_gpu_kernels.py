@@ -15,15 +15,6 @@ MODELS = sorted(path.stem for path in (ROOT / "examples" / "models").glob("*.jso
 
 # Loads, stores and copies together. Products and attention read by asynchronous copies; others are kernels of rows.
 PRODUCTS, ROWS = 1.1, 2.0
-# Of a kernel what it may take, and why it takes more.
-EXCEPTIONS = {
-    # Rows of 10201 numbers of f32 begin at any of a sector, so that pairs are stored one number at a time: a sector twice.
-    ("m2", "kernel_logits"): 1.12,
-    # Few queries of linear attention read sums of keys, whose last column is 4 bytes of a sector.
-    ("omninet_b16", "kernel_encoder_over_2"): 1.27,
-    ("omninet_b32", "kernel_encoder_over_2"): 1.27,
-    ("omninet_mt", "kernel_encoder_over_2"): 1.15,
-}
 TOY = {"lecture_mha"}  # rows of 2 to 6 columns, less than a sector
 
 
@@ -57,6 +48,6 @@ def test_kernels_of_a_model(model, dtype, counter, tmp_path):
         used, least = sum(numbers[::2]), sum(numbers[1::2])
         assert used >= least > 0
         copies = numbers[-1] > 0
-        if used > EXCEPTIONS.get((model, name), PRODUCTS if copies else ROWS) * least:
+        if used > (PRODUCTS if copies else ROWS) * least:
             wrong[name] = round(used / least, 3), dict(zip(("loads", "stores", "copies"), zip(numbers[::2], numbers[1::2], strict=True), strict=True))
     assert not wrong

@@ -14,7 +14,7 @@ using namespace mlir;
 namespace hova {
 
 Value ThreadEmitter::shuffle(Value x, int64_t distance) {
-  return NVVM::ShflOp::create(b, b.getF32Type(), i32(-1), x, i32(distance),
+  return NVVM::ShflOp::create(b, x.getType(), i32(-1), x, i32(distance),
                               i32(kLanes - 1), NVVM::ShflKind::bfly,
                               UnitAttr());
 }

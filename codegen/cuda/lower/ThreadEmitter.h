@@ -120,6 +120,7 @@ private:
                  mlir::Value there, int64_t width);
   mlir::LogicalResult emitElementLoad(mlir::memref::LoadOp op);
   mlir::LogicalResult emitStore(GroupStoreOp op);
+  Values exchangeRows(mlir::Value tile, Fragment &own);
   mlir::LogicalResult emitShare(GroupShareOp op);
   void sharePairs(GroupShareOp op);
   void shareWords(GroupShareOp op);

@@ -324,6 +324,53 @@ Value ThreadEmitter::isOwner(TileType tile) {
   return owner;
 }
 
+/// Of a tile whose pairs of columns are stored one element at a time: lanes of
+/// two rows that follow each other exchange halves of their pairs, and each has
+/// one column of both rows, which `own` says then. So an access of all lanes
+/// writes eight columns beside each other in four rows, not every other one in
+/// eight rows, whose sectors it would ask for twice.
+ThreadEmitter::Values ThreadEmitter::exchangeRows(Value tile, Fragment &own) {
+  bool paired = isPaired(cast<TileType>(tile.getType()));
+  Value odd = rem(div(lane, kLanesOfRow), 2);
+  Value isOdd = arith::CmpIOp::create(b, arith::CmpIPredicate::ne, odd, i32(0));
+  Value half = mul(odd, 16);
+  auto halfOf = [&](Value word) -> Value {
+    return arith::TruncIOp::create(b, b.getI16Type(),
+                                   arith::ShRUIOp::create(b, word, half));
+  };
+  // A lane of an even row takes the even columns, one of an odd row the odd.
+  auto exchange = [&](ArrayRef<Value> pair) -> std::pair<Value, Value> {
+    Value given = paired ? pair[0] : select(isOdd, pair[0], pair[1]);
+    Value taken = shuffle(given, kLanesOfRow);
+    Value first = select(isOdd, taken, pair.front());
+    Value second = select(isOdd, pair.back(), taken);
+    return paired ? std::pair(halfOf(first), halfOf(second))
+                  : std::pair(first, second);
+  };
+  ArrayRef<Value> registers = parts[tile];
+  size_t pairs = own.columns.size() / 2, each = paired ? 1 : 2;
+  Values elements;
+  SmallVector<int64_t> rows, columns;
+  for (size_t c = 0; c < pairs; ++c) {
+    columns.push_back(own.columns[2 * c]);
+  }
+  for (int64_t row : own.rows) {
+    rows.append({row, row + 1});
+    Values next;
+    for (size_t c = 0; c < pairs; ++c, registers = registers.drop_front(each)) {
+      auto [first, second] = exchange(registers.take_front(each));
+      elements.push_back(first);
+      next.push_back(second);
+    }
+    llvm::append_range(elements, next);
+  }
+  own.row = b.createOrFold<arith::SubIOp>(own.row, odd);
+  own.column = add(own.column, odd);
+  own.rows = rows;
+  own.columns = columns;
+  return elements;
+}
+
 LogicalResult ThreadEmitter::emitStore(GroupStoreOp op) {
   TileType tile = op.getTile().getType();
   FailureOr<Matrix> target = matrix(op, op.getTarget());
@@ -340,6 +387,13 @@ LogicalResult ThreadEmitter::emitStore(GroupStoreOp op) {
                       ? 1
                       : widthOf(op.getTarget(), op.getRow(), op.getColumn(),
                                 tile.rows(), op.getInBounds()[1], own.run);
+  Values elements = parts[op.getTile()];
+  bool paired = isPaired(tile);
+  if (width == 1 && !areBytes && tile.rows() > 1 && tile.columns() > 1 &&
+      tile.getDistribution() == TileDistribution::product) {
+    elements = exchangeRows(op.getTile(), own);
+    paired = false;
+  }
   Value row = add(word(op.getRow()), own.row);
   Value column = add(word(op.getColumn()), own.column);
   Value base = offset(target->base, add(mul(row, target->rowBytes),
@@ -359,8 +413,8 @@ LogicalResult ThreadEmitter::emitStore(GroupStoreOp op) {
         b.setInsertionPointToStart(choice.thenBlock());
         branches = true;
       }
-      Value stored = accessOf(parts[op.getTile()], isPaired(tile),
-                              i * own.columns.size() + c, width);
+      Value stored =
+          accessOf(elements, paired, i * own.columns.size() + c, width);
       if (areBytes) {
         stored = arith::TruncIOp::create(b, b.getI8Type(), stored);
       }

@@ -157,16 +157,19 @@ SummaryAttentionWriter::Values SummaryAttentionWriter::startSums() {
 SummaryAttentionWriter::Values
 SummaryAttentionWriter::addSums(Value weights, Value turn, Value slot,
                                 ValueRange before) {
-  Value column = b.index(valueWidth);
-  Value ones = b.gather(rowTile(kSumsStep), sums, [&](Value, Value j) {
-    return std::pair(featureOf(turn, j), column);
-  });
+  // Of each row the last column is 4 bytes of a sector: one member reads it for
+  // all, while they multiply.
+  Value ones = b.load(
+      rowTile(kSumsStep).with({kSumsStep, 1}, b.f32(), TileDistribution::row),
+      e.view(sums, b.getIndexAttr(0), count, b.getIndexAttr(valueWidth), 1),
+      featureOf(turn, zero), zero, false, true);
+  Value result =
+      GroupProductOp::create(b, weights, ss, slot, before[0], Value(), false);
+  ones = GroupTransposeOp::create(b, rowTile(kSumsStep), ones);
   Value terms =
       b.map(tile(kSumsStep), {weights, ones},
             [&](ValueRange t, Value, Value) { return b.mul(t[0], t[1]); });
-  Values next{
-      GroupProductOp::create(b, weights, ss, slot, before[0], Value(), false),
-      addRows(before[1], terms)};
+  Values next{result, addRows(before[1], terms)};
   if (addsFeatures()) {
     next.push_back(addRows(before[2], weights));
   }

@@ -306,6 +306,7 @@ EQUAL: dict[str, str] = {
     r"raw scores alone: \w+: (blocks of a left|halves of a right) operand exchanged (17|32) of 32|raw scores alone: \w+: a block transposed 12 of 12":
         "this part of a head is zeros",
     r"raw scores alone: interpreted: chunks not exchanged [35] of 5": "this part of a head is zeros in the other operand",
+    r"product of scaled heads.*: \w+: no barrier 1 of [23]": "the wait for the first part has another one, before the shares are read",
     r"attention with logits.*: \w+: no meeting of the warp ([12] of 2|5 of 5)": "nothing follows that needs the other lanes",
     r"attention with logits in f16: \w+: a copy uncommitted 1 of 7": "both boxes of the weight are awaited together",
     r"attention with logits, f32: \w+: a copy uncommitted [1-3] of 6": "the weight and queries are awaited with the first keys",
@@ -342,7 +343,7 @@ EQUAL: dict[str, str] = {
         "elements that are moved one by one are there at once",
     r"product of tokens: \w+: a copy uncommitted 4 of 4": "elements that are moved one by one are there at once",
     r"queries of keys so far, f32: interpreted: an element without its mask \d+ of 136": "it is masked once more, or of no row or feature",
-    r"queries of keys so far, rectified: \w+: ((no wait|a wait for a copy less) 1 of 4|no barrier [12] of 7)":
+    r"queries of keys so far, rectified: \w+: ((no wait|a wait for a copy less) [14] of 4|no barrier ([1-478]|10) of 11)":
         "what is widened is there at once, and of two barriers one is enough",
     r"queries of keys so far, rectified: interpreted: an element without its mask \d+ of 224": "features after the last weigh 0",
     r"merged sums.*: interpreted: an element without its mask ([1-4] of 4|[1-3] of 3|[12] of 2|1 of 1)": "what is read there is of no row, and not stored",
@@ -360,11 +361,11 @@ EQUAL: dict[str, str] = {
     r"attention to blocks.*: interpreted: an element without its mask ((65|128) of 128|(33|64) of 64)": "rows after the block are not stored",
     r"sums of keys(, rectified)?: \w+: (no wait|a wait for a copy less|a copy uncommitted) \d+ of \d+":
         "what is widened is there at once, and two waits are for the weight",
-    r"queries of sums: \w+: (no wait|a wait for a copy less) [135] of 5|queries of sums, rectified: \w+: (no wait|a wait for a copy less) 2 of 2":
-        "queries are there at once, and after a loop nobody reads what the last copies bring",
-    r"sums of keys: \w+: no barrier (1|10) of 10|(sums of keys|queries of sums), rectified: \w+: no barrier 2 of 2|queries of sums: \w+: no barrier [135] of 5":
+    r"queries of sums: \w+: (no wait|a wait for a copy less) 1 of 3|queries of sums, rectified: \w+: (no wait|a wait for a copy less) 1 of 2":
+        "queries are there at once",
+    r"sums of keys: \w+: no barrier (1|10) of 10|sums of keys, rectified: \w+: no barrier 2 of 2|queries of sums: \w+: no barrier [57] of 7|queries of sums, rectified: \w+: no barrier [135] of 5":
         "a barrier follows before anybody reads or writes, or nothing follows",
-    r"sums of keys.*: \w+: no meeting of the warp \d+ of \d+": "a barrier follows, or nothing that needs the other lanes",
+    r"(sums of keys|queries of).*: \w+: no meeting of the warp \d+ of \d+": "a barrier follows, or nothing that needs the other lanes",
     r"(sums of keys|queries of sums), rectified: emulated: neighbours of a run exchanged 64 of 64|(sums of keys|queries of sums): emulated: neighbours of a run exchanged 224 of 224":
         "these columns are after the last",
     r"queries of sums: interpreted: an element without its mask ([1-9]|[12]\d|3[0-2]|64) of 64":
@@ -374,7 +375,8 @@ EQUAL: dict[str, str] = {
     r"sums of keys: \w+: (a value of another lane 1 of 66|an exchange less 1 of 50|neighbours of a run exchanged 1 of 224)":
         "the largest product is of another feature",
     r"sums of keys: \w+: no barrier 2 of 10": "in the only turn the wait for the weight is the same",
-    r"sums of keys: interpreted: a store that is not guarded [12] of 19": "lanes that share a row write the same",
+    r"sums of keys: interpreted: a store that is not guarded [12] of 19|queries of (sums.*: interpreted: a store that is not guarded 1|keys so far.*: interpreted: a store that is not guarded [12]) of \d+":
+        "lanes that share a row write the same",
     r"queries of sums, rectified: interpreted: one too many 2 of 23": "the summary has no such column",
     r"sums of keys, rectified: interpreted: an element without its mask ([1-9]|1\d|2[0-35]) of 48|sums of keys: interpreted: an element without its mask ([1-9]|[1-4]\d) of 73|sums of keys: interpreted: one too few 6 of 61": "what is read there is not stored",
     r"heads of length one.*: interpreted: an element without its mask ([1-4] of 8|1 of 12|12 of 12)": "what is read there is of no head, and not stored",

@@ -130,6 +130,33 @@ func.func @kernel(%m: {m}, %r: {r}, %x: index, %y: index) {{
     assert widest(case)[1] == (16 if staged else width)
 
 
+# Element, columns of a matrix, and sectors: of rows that begin at sectors each block of eight columns asks for one, of others
+# for two at most.
+ODD_COLUMNS = [
+    ("f32", 48, 6 * 20),
+    ("f32", 41, 11 * 20),
+    ("bf16", 48, 6 * 20),
+    ("f16", 41, 9 * 20),
+]
+
+
+@pytest.mark.parametrize("element, columns, sectors", ODD_COLUMNS)
+def test_columns_that_are_stored_alone_lie_side_by_side(element, columns, sectors, tmp_path):
+    """From any column on a lane stores one element at a time; a request has all columns of a block, not every other one."""
+    source = numbers((32, 64), element)
+    t, m, r = f"!hova.tile<32x64x{element}, product 1x2>", f"memref<32x64x{element}>", f"memref<20x{columns}x{element}>"
+    case = written(tmp_path, f"""
+func.func @kernel(%m: {m}, %r: {r}, %x: index) {{
+  %c0 = arith.constant 0 : index
+  %t = hova.group_load %m[%c0, %c0] {{in_bounds = array<i1: true, true>}} : {m} -> {t}
+  hova.group_store %t, %r[%c0, %x] : {t}, {r}
+  return
+}}""", [source, np.zeros((20, columns), KINDS[element])], source[:20, :columns])
+    assert np.array_equal(both(case, tmp_path), source[:20, :columns])
+    _, used, least = case.counts(tmp_path)["sectors of stores"]
+    assert least <= used <= sectors
+
+
 # Members, rows and columns of a box, extents of the matrix, first row and column, and bytes that a copy moves.
 COPIES = [
     (4, (64, 64), (70, 64), (0, 0), 16),

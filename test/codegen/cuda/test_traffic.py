@@ -67,6 +67,12 @@ def test_no_recipe_asks_a_bank_twice(name, tmp_path):
         assert counts["wavefronts of loads and stores"][2] > 0
 
 
+def test_one_member_reads_what_the_denominator_needs(tmp_path):
+    """The last column of sums of keys, 4 bytes of each row: four warps have the same sectors read once."""
+    _, used, least = MODULES["queries of sums, f32"]().counts(tmp_path)["sectors of loads"]
+    assert used == least > 0
+
+
 WHOLE = {
     "product of whole blocks": lambda: product(128, 64, 128, options="bias"),
     "product in f32": lambda: product(64, 64, 64, (64, 64), options="wide"),
