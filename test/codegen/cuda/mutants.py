@@ -270,6 +270,7 @@ EQUAL: dict[str, str] = {
         "columns after the sixteenth are zeros in the other operand, or not stored",
     r"attention, heads of 11 and 7, f32: emulated: neighbours of a run exchanged (27[5-9]|280|28[3-8]) of 288|attention, heads of 11 and 7, f32: emulated: a run of a slot further is read (9[45689]|100|10[2-4]) of 104":
         "these keys are after the last: their probabilities are 0",
+    r"attention, heads of (9|11) and 7.*: \w+: (a value of another lane (20 of 20|52 of 52)|an exchange less 20 of 20)": "rows after the last are not stored",
     r"logits of heads: emulated: neighbours of a run exchanged 2[34] of 24|logits of heads, f32: emulated: neighbours of a run exchanged (6[34]|7[129]|80) of 80":
         "this part of a head is zeros",
     r"logits.*: \w+: (blocks of a left|halves of a right) operand exchanged ([58] of 8|16 of 16)": "this part of a head is zeros",
@@ -289,7 +290,7 @@ EQUAL: dict[str, str] = {
     r"attention, wide heads: \w+: ((blocks of a left|halves of a right) operand exchanged 192 of 192|a block transposed 120 of 120)":
         "these keys are after the last: both are zeros",
     r"attention, scores read, f32: \w+: no meeting of the warp [12] of 3": "scores of f32 go past shared memory",
-    r"attention, scores read, f32: \w+: (a value of another lane 48 of 48|an exchange less 16 of 16|an element that no lane gives 32 of 32)":
+    r"attention, scores read, f32: \w+: (a value of another lane 72 of 72|an exchange less 40 of 40|an element that no lane gives 32 of 32)":
         "rows after the last are not stored",
     r"attention, scores read, f32: emulated: neighbours of a run exchanged 288 of 288": "these keys are after the last: their probabilities are 0",
     r"attention, scores read, f32: interpreted: an element without its mask ([1-9]|1[0-6]|49|5\d|6[0-4]) of 98": "what is read there is masked, or not stored",
@@ -338,6 +339,7 @@ EQUAL: dict[str, str] = {
         "these columns are after the last of a head: zeros, which are not stored",
     r"attention, weights.*: \w+: (a block transposed|chunks not exchanged) (18 of 18|7 of 7)": "these columns are after the last of a head: zeros",
     r"attention, weights.*, f32: interpreted: an element without its mask (1|40) of 40": "what is read there is masked, or not stored",
+    r"attention, weights over their sum, f32: \w+: (a value of another lane 44 of 44|an exchange less (7|12) of 12)": "rows or columns after the last are not stored",
     r"raw scores alone: \w+: (no barrier|a wait for a copy less|no wait) 3 of 3": "after the loop nobody reads what the last copies bring",
     r"attention, heads of 9 and 7: \w+: (a wait for a copy less|no wait|a copy uncommitted) \d of \d|product of tokens: \w+: a wait for a copy less \d of \d":
         "elements that are moved one by one are there at once",
@@ -355,7 +357,7 @@ EQUAL: dict[str, str] = {
     r"attention to blocks.*: \w+: (blocks of a left|halves of a right) operand exchanged (32 of 32|64 of 64)": "these keys are after the block: both are zeros",
     r"attention to blocks.*: \w+: a block transposed ((11|20) of 20|(9|18) of 18)": "these keys are after the block: their probabilities are 0",
     r"attention to blocks.*: interpreted: chunks not exchanged 11 of 11": "these keys are after the block: their probabilities are 0",
-    r"attention to blocks.*: \w+: (a value of another lane|an exchange less) (8 of 8|16 of 16)": "rows after the block are not stored",
+    r"attention to blocks.*: \w+: (a value of another lane|an exchange less) (8 of 8|16 of 16|32 of 32)": "rows after the block are not stored",
     r"attention to blocks: interpreted: one too few 53 of 106": "no query sees the last key",
     r"attention to blocks in f16: interpreted: one too few 51 of 100": "these keys are after the block: their probabilities are 0",
     r"attention to blocks.*: interpreted: an element without its mask ((65|128) of 128|(33|64) of 64)": "rows after the block are not stored",
