@@ -28,7 +28,7 @@ public:
   virtual Values copy(const Box &box, bool inside) { return {}; }
   /// Queries are there from here on, and what copies brought that began before
   /// them.
-  virtual void awaitQueries(mlir::ValueRange before) = 0;
+  virtual void awaitQueries(mlir::ValueRange before = {}) = 0;
   virtual mlir::Value multiply(const Box &box) = 0;
 };
 

@@ -224,7 +224,7 @@ assert len(KINDS) == 12
 
 # Whose lanes add up what they have of a row.
 ROWS = ("norm", "sum of parts", "scaled heads", "shares", "logarithms of shares", "heads of length one")
-WITHOUT_SLOTS = [recipe for recipe in RECIPES if not recipe.startswith(("product", "attention", "logits", "raw scores", "sums", "queries")) or recipe == "product by rows"]
+WITHOUT_SLOTS = [recipe for recipe in RECIPES if not recipe.startswith(("product", "attention", "logits", "raw scores", "sums", "queries", "squares of")) or recipe == "product by rows"]
 # Classes of which a recipe has no fault, and why.
 NONE = {
     **{(recipe, "swizzle on one side"): "it has no slots" for recipe in WITHOUT_SLOTS},
