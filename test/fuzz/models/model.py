@@ -7,7 +7,9 @@ is an error. In a block that is repeated, it is added to the result instead.
 """
 
 import itertools
+import json
 import random
+import re
 
 from building import Builder
 from scopes import MOST_NUMBERS, SIZES, Parameters, Scope, Spelling, numbers
@@ -50,6 +52,7 @@ class Model:
                 outputs[f"y{len(outputs)}"] = value.name
         if not outputs:
             outputs["y"] = Builder(top).add("scale").name
+        self._drop_forgotten()
         self.description = {"hova": 1, "name": name}
         if rng.random() < 0.1:
             self.description["metadata"] = {"seed": [name, None]}
@@ -61,6 +64,17 @@ class Model:
             if entries:
                 self.description[key] = entries
         self.description |= {"layers": top.layers, "outputs": outputs}
+
+    def _drop_forgotten(self):
+        """Drops layers that were drawn for one that was given up then: nobody reads them, and their weights would be an error."""
+        values = {value.name for value in self.top.values}
+
+        def is_read(layer, layers):
+            others = [{k: v for k, v in other.items() if k != "name"} for other in layers if other is not layer]
+            return layer["name"] in re.findall(r"\w+", json.dumps(others))
+
+        while forgotten := [layer for layer in self.top.layers if layer["name"] not in values and not is_read(layer, self.top.layers)]:
+            self.top.layers = [layer for layer in self.top.layers if layer not in forgotten]
 
     # --- inputs ----------------------------------------------------------------
 
