@@ -261,6 +261,18 @@ def test_programs_are_what_the_reference_computes(name):
     assert "within the numeric policy" in run(HOVA, "verify", model, *BF16, "--target=cuda-emulated", *sets)
 
 
+@pytest.mark.parametrize("width", [72, 73])
+@pytest.mark.parametrize("dtype", ["f32", "bf16"])
+def test_small_heads_in_rows_of_an_input(dtype, width, tmp_path):
+    """Columns of the caller's rows, which have no gap after them: of an odd number of columns a warp cannot copy whole rows."""
+    parts = [{"name": name, "op": "slice", "input": "x", "start": start, "end": start + 24} for name, start in (("q", 0), ("k", 24), ("v", 48))]
+    attention = {"name": "a", "op": "attention", "query": "q", "key": "k", "value": "v", "heads": 4}
+    model = tmp_path / "heads.json"
+    model.write_text(json.dumps({"hova": 1, "name": "heads", "inputs": {"x": {"shape": [3, 16, width], "dtype": "f32"}},
+                                 "layers": [*parts, attention], "outputs": {"y": "a"}}))
+    assert "within the numeric policy" in run(HOVA, "verify", model, "--target=cuda-emulated", f"--dtype={dtype}")
+
+
 # Products of f32 are other code: of each kind of matrix and of loop one.
 IN_F32 = {
     "digits, 101 tokens": (DIGITS / "digits.json", "image=20"),

@@ -46,7 +46,7 @@ std::optional<SmallHeads> SmallHeads::find(AttentionOp op) {
   auto [keyRows, keys] = columnsOf(op.getKey());
   auto [valueRows, values] = columnsOf(op.getValue());
   if (!rows || rows != keyRows || rows != valueRows || queries % 2 ||
-      keys % 2 || values % 2) {
+      keys % 2 || values % 2 || shapeOf(rows).back() % 2) {
     return std::nullopt;
   }
   int64_t end =
