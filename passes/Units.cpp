@@ -71,7 +71,7 @@ Division divisionOf(Operation *op) {
 bool keepsUnits(Operation *first, Operation *op) {
   auto written = dyn_cast<StructuredOpInterface>(first);
   auto reader = dyn_cast<StructuredOpInterface>(op);
-  if (!written || !reader) {
+  if (!written || !reader || divisionOf(first) != Division::inner) {
     return false;
   }
   IterationSpace space = written.getIterationSpace();

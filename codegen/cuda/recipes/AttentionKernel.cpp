@@ -453,7 +453,7 @@ void AttentionWriter::writeScores() {
   };
   Value first = b.index(0);
   Values carried = similarity->copy(boxOf(first, first), false);
-  similarity->awaitQueries({});
+  similarity->awaitQueries();
   carried.insert(carried.begin(), first);
   auto take = [&](Value turn, ValueRange in) -> Values {
     GroupWaitOp::create(b, in.drop_front());

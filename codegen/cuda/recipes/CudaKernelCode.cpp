@@ -11,26 +11,16 @@ using namespace mlir;
 
 namespace hova {
 
-/// The stage of a kernel whose tile its blocks compute, and what scales the
-/// rows that it reads, or null; null where a kernel has other stages.
-static std::pair<StageOp, Operation *> stageOf(KernelOp kernel) {
+/// The stage of a kernel whose tile its blocks compute, the last; null where
+/// others stand before it than that of what scales the rows that it reads.
+static StageOp stageOf(KernelOp kernel) {
   auto stages = llvm::to_vector(kernel.getBody().getOps<StageOp>());
   if (stages.size() == 1) {
-    return {stages[0], nullptr};
+    return stages[0];
   }
-  if (stages.size() != 2) {
-    return {};
-  }
-  auto scaling = dyn_cast<CudaRecipeOpInterface>(stages[0].getAnchor());
-  Operation *anchor = stages[1].getAnchor();
-  auto recipe = dyn_cast<CudaRecipeOpInterface>(anchor);
-  bool scales = scaling && recipe && scaling.getScaledColumns() &&
-                stages[0].getComputeOps().size() == 1 &&
-                stages[0]->hasOneUse() &&
-                anchor->getOperand(0) == stages[0]->getResult(0) &&
-                recipe.takesFactors(scaling.getScaledColumns());
-  return scales ? std::pair(stages[1], scaling.getOperation())
-                : std::pair(StageOp(), static_cast<Operation *>(nullptr));
+  bool isScaled = stages.size() == 2 && stages[0].getComputeOps().size() == 1 &&
+                  scalingOf(stages[1].getAnchor()) == stages[0].getAnchor();
+  return isScaled ? stages[1] : StageOp();
 }
 
 LogicalResult CudaKernelCode::checkSchedule(KernelOp kernel) const {
@@ -40,7 +30,7 @@ LogicalResult CudaKernelCode::checkSchedule(KernelOp kernel) const {
            << (kernel.getScheduleAttr() ? Attribute(kernel.getScheduleAttr())
                                         : Attribute());
   }
-  StageOp stage = stageOf(kernel).first;
+  StageOp stage = stageOf(kernel);
   if (!stage ||
       !isa<CudaRecipeOpInterface, TileOpInterface>(stage.getAnchor())) {
     return kernel.emitOpError("expects one stage that begins with an operation "
@@ -71,10 +61,10 @@ CudaKernelCode::emitFunction(OpBuilder &builder, StringRef name,
   auto module = cast<ModuleOp>(builder.getBlock()->getParentOp());
   SmallVector<Type> types(buffers.types.begin(), buffers.types.end());
   KernelBuilder b(module, name, types, /*coordinates=*/3);
-  auto [stage, scaling] = stageOf(kernel);
+  StageOp stage = stageOf(kernel);
   b.setLoc(stage.getAnchor()->getLoc());
   GroupEmitter emitter(b, cast<CudaScheduleAttr>(kernel.getScheduleAttr()),
-                       stage, scaling);
+                       stage);
   emitter.setMatrices(types.size());
   for (auto [number, value] : llvm::enumerate(buffers.values)) {
     emitter.setMatrix(value, b.argument(number));

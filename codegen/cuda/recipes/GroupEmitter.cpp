@@ -16,8 +16,8 @@ using namespace mlir;
 namespace hova {
 
 GroupEmitter::GroupEmitter(KernelBuilder &b, CudaScheduleAttr schedule,
-                           StageOp stage, Operation *scaling)
-    : b(b), schedule(schedule), stage(stage.getComputeOps()), scaling(scaling) {
+                           StageOp stage)
+    : b(b), schedule(schedule), stage(stage.getComputeOps()) {
   for (Operation *op : this->stage) {
     if (!joinsHeads(op) || op == this->stage.front()) {
       columns.add(op);

@@ -27,10 +27,7 @@ class GroupEmitter {
 public:
   using Place = GroupPlace;
 
-  /// `scaling` is what scales the rows that the stage's anchor reads; null:
-  /// nothing does.
-  GroupEmitter(KernelBuilder &b, CudaScheduleAttr schedule, StageOp stage,
-               mlir::Operation *scaling = nullptr);
+  GroupEmitter(KernelBuilder &b, CudaScheduleAttr schedule, StageOp stage);
 
   KernelBuilder &b;
   const CudaScheduleAttr schedule;
@@ -48,9 +45,6 @@ public:
   /// Which row of its matrix stands in the place of a row of a value; null if
   /// it is the same.
   KernelBuilder::RowMap rowMap(mlir::Value tensor);
-  /// What scales the rows that the anchor reads, which multiplies its sums with
-  /// the factors; null: nothing does.
-  mlir::Operation *getScaling() const { return scaling; }
   /// The coordinate of the block along an axis of the grid.
   mlir::Value block(unsigned axis) { return b.argument(matrices + axis); }
   void setMatrices(int64_t count) { matrices = count; }
@@ -105,7 +99,6 @@ private:
   void store(mlir::Value tile, mlir::Value tensor, const Place &place);
 
   llvm::SmallVector<mlir::Operation *> stage;
-  mlir::Operation *scaling;
   StageColumns columns;
   llvm::DenseMap<mlir::Value, mlir::Value> places;
   llvm::DenseMap<mlir::Value, PlacementAttrInterface> placements;

@@ -18,9 +18,9 @@ namespace hova {
 
 /// The product with rows that something scales.
 static Value emitScaledProduct(GroupEmitter &e, LinearOp op,
+                               CudaRecipeOpInterface scaling,
                                const GroupEmitter::Place &place) {
   KernelBuilder &b = e.b;
-  auto scaling = cast<CudaRecipeOpInterface>(e.getScaling());
   Value slots = scaling.emitFactors(e, place.row), first = b.index(0);
   int64_t parts = scaling.getScaledColumns() / e.schedule.getStep();
   TileType column =
@@ -40,12 +40,13 @@ static Value emitScaledProduct(GroupEmitter &e, LinearOp op,
 /// The sums, with the bias.
 static Value emitSums(GroupEmitter &e, LinearOp op,
                       const GroupEmitter::Place &place) {
+  Operation *scaling = scalingOf(op);
   Value sums =
-      e.getScaling()
-          ? emitScaledProduct(e, op, place)
-          : emitProduct(e.b, e.schedule, e.matrix(op.getX()),
-                        e.matrix(op.getWeight()), place.row, place.column,
-                        /*isTransposed=*/true, e.rowMap(op.getX()));
+      scaling ? emitScaledProduct(e, op, cast<CudaRecipeOpInterface>(scaling),
+                                  place)
+              : emitProduct(e.b, e.schedule, e.matrix(op.getX()),
+                            e.matrix(op.getWeight()), place.row, place.column,
+                            /*isTransposed=*/true, e.rowMap(op.getX()));
   if (!op.getBias()) {
     return sums;
   }

@@ -82,7 +82,7 @@ def Hova_CudaRecipeOpInterface : OpInterface<"CudaRecipeOpInterface"> {
       "llvm_unreachable(\"scales no columns\");">,
     InterfaceMethod<[{
       Whether the kernel may multiply its sums with factors of columns of operand
-      0 (`GroupEmitter::getScaling`), so many of which have one.
+      0 (`scalingOf`), so many of which have one.
     }], "bool", "takesFactors", (ins "int64_t":$columns), "", "return false;">,
     InterfaceMethod<[{
       Whether the kernel may read rows of operand `index` in another order

@@ -119,11 +119,22 @@ static void emitElements(Operation *op, GroupEmitter &emitter) {
 // Anchors
 //===----------------------------------------------------------------------===//
 
+/// What computes a value, also where it is the result of a stage; null: none of
+/// the kernel's operations.
+static Operation *computing(Value value) {
+  auto stage = value.getDefiningOp<StageOp>();
+  return stage ? stage.getComputed(cast<OpResult>(value).getResultNumber())
+                     .getDefiningOp()
+               : value.getDefiningOp();
+}
+
 Operation *scalingOf(Operation *product) {
   auto recipe = dyn_cast<CudaRecipeOpInterface>(product);
-  Value rows = recipe ? product->getOperand(0) : Value();
-  auto scaling = rows ? rows.getDefiningOp<CudaRecipeOpInterface>()
-                      : CudaRecipeOpInterface();
+  if (!recipe || product->getNumOperands() == 0) {
+    return nullptr;
+  }
+  Value rows = product->getOperand(0);
+  auto scaling = dyn_cast_or_null<CudaRecipeOpInterface>(computing(rows));
   bool scales = scaling && scaling.getScaledColumns() && rows.hasOneUse() &&
                 recipe.takesFactors(scaling.getScaledColumns());
   return scales ? scaling.getOperation() : nullptr;

@@ -71,7 +71,7 @@ static bool isViewOfInput(Operation *op) {
   return !source || isViewOfInput(source);
 }
 
-/// What the first operation scales rows with is a stage of its own, of which
+/// What scales the rows that `anchor` reads is a stage of its own, of which
 /// nothing but factors is computed.
 static void formScaling(Operation *scaling, Operation *anchor) {
   OpBuilder builder(anchor);
@@ -87,11 +87,10 @@ static void formScaling(Operation *scaling, Operation *anchor) {
 }
 
 /// Makes all operations of a kernel but views its one stage, after that of what
-/// scales the rows that `anchor` reads.
-static void formStages(KernelOp kernel, Operation *anchor) {
+/// scales the rows that `anchor` reads, which may be null.
+static void formStages(KernelOp kernel, Operation *anchor, Operation *scaling) {
   Block &body = kernel.getBody().front();
   auto yield = cast<YieldOp>(body.getTerminator());
-  Operation *scaling = scalingOf(anchor);
   SmallVector<Operation *> ops;
   for (Operation &op : body.without_terminator()) {
     if (!isViewOfInput(&op) && &op != scaling) {
@@ -169,9 +168,10 @@ struct AssignCudaSchedulePass final
     if (failed(checkPlacements(kernel))) {
       return failure();
     }
+    Operation *scaling = scalingOf(first);
     SmallVector<Operation *> joined;
     for (Operation &op : kernel.getBody().getOps()) {
-      if (&op != first && &op != scalingOf(first)) {
+      if (&op != first && &op != scaling) {
         joined.push_back(&op);
       }
     }
@@ -182,7 +182,7 @@ struct AssignCudaSchedulePass final
     if (!kernel.getUnits()) {
       kernel.setUnitsAttr(unitsOf(first));
     }
-    formStages(kernel, first);
+    formStages(kernel, first, scaling);
     kernel.setScheduleAttr(schedule);
     LDBG() << kernel.getName() << ": " << schedule;
     auto recipe = dyn_cast<CudaRecipeOpInterface>(first);
