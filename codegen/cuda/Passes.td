@@ -35,7 +35,7 @@ def LowerGroupOpsPass : Pass<"hova-lower-group-ops", "::mlir::ModuleOp"> {
     ```mlir
     llvm.mlir.global external @move_memory() {addr_space = 3 : i32, alignment = 1024 : i64}
         : !llvm.array<0 x i8>
-    llvm.func @move(%x: !llvm.ptr<1> {llvm.noalias}, %y: !llvm.ptr<1> {llvm.noalias})
+    llvm.func @move(%x: !llvm.ptr<1>, %y: !llvm.ptr<1>)
         attributes {hova.group_bytes = 0 : i64, nvvm.kernel, nvvm.reqntid = array<i32: 128>} {
       %c16 = arith.constant 16 : i32
       %c512 = arith.constant 512 : i32
@@ -66,6 +66,50 @@ def LowerGroupOpsPass : Pass<"hova-lower-group-ops", "::mlir::ModuleOp"> {
                            "::mlir::math::MathDialect",
                            "::mlir::scf::SCFDialect",
                            "::mlir::vector::VectorDialect"];
+}
+
+def OrderLoadsPass : Pass<"hova-order-loads", "::mlir::ModuleOp"> {
+  let summary = "Begin some loads of global memory at a time, before they are needed";
+  let description = [{
+    Before: kernels whose loads of global memory stand where a tile is loaded,
+    all together, each with its registers. After: where loads between two
+    operations with an effect hold more than `registers`, they follow what needs
+    them: before each store stand the loads that it needs, and as many of the next
+    ones as have room. What is computed of a load, or its address of, moves with
+    it. Loads of buffers that the kernel writes stay where they are.
+
+    ```mlir
+    llvm.func @add(%x: !llvm.ptr<1>, %y: !llvm.ptr<1>, %one: vector<64xf32>) {
+      %x1 = llvm.getelementptr %x[64] : (!llvm.ptr<1>) -> !llvm.ptr<1>, f32
+      %y1 = llvm.getelementptr %y[64] : (!llvm.ptr<1>) -> !llvm.ptr<1>, f32
+      %0 = llvm.load %x : !llvm.ptr<1> -> vector<64xf32>
+      %1 = llvm.load %x1 : !llvm.ptr<1> -> vector<64xf32>
+      %2 = llvm.fadd %0, %one : vector<64xf32>
+      %3 = llvm.fadd %1, %one : vector<64xf32>
+      llvm.store %2, %y : vector<64xf32>, !llvm.ptr<1>
+      llvm.store %3, %y1 : vector<64xf32>, !llvm.ptr<1>
+      llvm.return
+    }
+    ```
+    becomes
+    ```mlir
+    llvm.func @add(%x: !llvm.ptr<1>, %y: !llvm.ptr<1>, %one: vector<64xf32>) {
+      %0 = llvm.load %x : !llvm.ptr<1> -> vector<64xf32>
+      %2 = llvm.fadd %0, %one : vector<64xf32>
+      llvm.store %2, %y : vector<64xf32>, !llvm.ptr<1>
+      %x1 = llvm.getelementptr %x[64] : (!llvm.ptr<1>) -> !llvm.ptr<1>, f32
+      %y1 = llvm.getelementptr %y[64] : (!llvm.ptr<1>) -> !llvm.ptr<1>, f32
+      %1 = llvm.load %x1 : !llvm.ptr<1> -> vector<64xf32>
+      %3 = llvm.fadd %1, %one : vector<64xf32>
+      llvm.store %3, %y1 : vector<64xf32>, !llvm.ptr<1>
+      llvm.return
+    }
+    ```
+  }];
+  let options = [Option<"registers", "registers", "int64_t", "0",
+                        "How many registers of 32 bits loads may hold ahead "
+                        "(0: what the sums that loops carry leave)">];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
 }
 
 def LowerLoopAnnotationsPass

@@ -5,6 +5,7 @@
 // address nor a known access counts as both.
 
 #include "codegen/cuda/lower/BufferUses.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Interfaces/ControlFlowInterfaces.h"
 #include "llvm/ADT/SetVector.h"
@@ -40,7 +41,7 @@ private:
       return;
     }
     TypeSwitch<Operation *>(op)
-        .Case<LLVM::GEPOp, LLVM::SelectOp>(
+        .Case<LLVM::GEPOp, LLVM::SelectOp, arith::SelectOp>(
             [&](Operation *address) { all.insert(address->getResult(0)); })
         .Case<LLVM::LoadOp>([&](Operation *) { result.isRead = true; })
         .Case<LLVM::StoreOp>([&](LLVM::StoreOp store) {

@@ -25,6 +25,7 @@ void buildLowerToNvvm(AddPass add) {
   // before the loops.
   add(createLoopInvariantCodeMotionPass());
   add(createCSEPass());
+  add(createOrderLoadsPass());
   add(createSCFToControlFlowPass());
   add(createConvertVectorToLLVMPass());
   add(createConvertMathToLLVMPass());

@@ -260,11 +260,6 @@ void ThreadEmitter::createKernel() {
   if (int64_t least = leastBlocks()) {
     to->setAttr("nvvm.minctasm", b.getI32IntegerAttr(least));
   }
-  // Buffers of a launch do not overlap: what one thread writes is never read
-  // through another.
-  for (size_t i = 0; i < matrices; ++i) {
-    to.setArgAttr(i, LLVM::LLVMDialect::getNoAliasAttrName(), b.getUnitAttr());
-  }
   to->setAttr(kGroupBytesAttr, b.getI64IntegerAttr(groupBytes));
   Block *entry = to.addEntryBlock(b);
   b.setInsertionPointToStart(entry);

@@ -15,13 +15,17 @@ namespace hova {
 static Value emitNorm(GroupEmitter &e, LayerNormOp norm, Value rows,
                       const GroupPlace &place) {
   ArrayRef<int64_t> shape = shapeOf(norm.getResult());
-  Value result = emitNormalised(e.b, rows, shape.back(),
-                                norm.getEps().convertToDouble());
-  if (!norm.getGain()) {
+  // What is on its way while the sums are exchanged.
+  Value gain, bias;
+  if (norm.getGain()) {
+    gain = e.load(norm.getGain(), shape, place);
+    bias = e.load(norm.getBias(), shape, place);
+  }
+  Value result =
+      emitNormalised(e.b, rows, shape.back(), norm.getEps().convertToDouble());
+  if (!gain) {
     return result;
   }
-  Value gain = e.load(norm.getGain(), shape, place);
-  Value bias = e.load(norm.getBias(), shape, place);
   return e.b.map(place.type, {result, gain, bias},
                  [&](ValueRange element, Value, Value) {
                    return e.b.fma(element[0], element[1], element[2]);
