@@ -155,6 +155,28 @@ static LogicalResult checkPlacements(KernelOp kernel) {
   return success();
 }
 
+/// Kernels count the bytes from where a value begins in 32 bits with a sign.
+static LogicalResult checkSizes(KernelOp kernel) {
+  Block &body = kernel.getBody().front();
+  SmallVector<Value> values(body.getArguments());
+  llvm::append_range(values, body.getTerminator()->getOperands());
+  for (Value value : values) {
+    auto type = cast<RankedTensorType>(value.getType());
+    int64_t bytes = llvm::divideCeil(type.getElementTypeBitWidth(), 8);
+    int64_t width = type.getRank() ? type.getShape().back() : 1;
+    int64_t rows = width ? type.getNumElements() / width : 0;
+    if (rows * llvm::alignTo(width * bytes, kSectorBytes) > kMostMatrixBytes) {
+      Operation *writer = value.getDefiningOp();
+      Operation *op = writer ? writer : firstOf(kernel);
+      return op->emitOpError("has code for a GPU for values of at most 2 GiB, ")
+             << (writer ? "and writes " : "and reads ") << type.getNumElements()
+             << " elements of " << bytes << " bytes"
+             << "; a CPU runs it (--target=cpu)";
+    }
+  }
+  return success();
+}
+
 namespace {
 struct AssignCudaSchedulePass final
     : impl::AssignCudaSchedulePassBase<AssignCudaSchedulePass> {
@@ -165,7 +187,7 @@ struct AssignCudaSchedulePass final
     if (!first) {
       return success(); // what `tile` rejects
     }
-    if (failed(checkPlacements(kernel))) {
+    if (failed(checkPlacements(kernel)) || failed(checkSizes(kernel))) {
       return failure();
     }
     Operation *scaling = scalingOf(first);
