@@ -3,7 +3,7 @@
 """Runs lit, CTest and pytest and ends with one line: "N passed, N failed, N skipped".
 
 `./dev test` and the target check-hova call it; `./dev test --peers` lets it run test/peers
-alone, `./dev test FILE ...` files or folders, whichever runner they are for. As many runners run at a time as there are processors, because a test seldom uses
+alone, `./dev test --gpu` test/gpu, `./dev test FILE ...` files or folders, whichever runner they are for. As many runners run at a time as there are processors, because a test seldom uses
 more than one; pytest runs once per folder of test/.
 What a runner says is printed when it ends. The counts come from the JUnit files that the
 runners write. A runner that fails without naming a failed test counts as one failure. The
@@ -30,6 +30,7 @@ LLVM = Path(os.environ["HOVA_LLVM"])
 TESTS = SOURCE / "test"
 PEERS = TESTS / "peers"
 FULL = TESTS / "full"
+GPU = TESTS / "gpu"
 WHEEL = FULL / "python"
 RESULTS = BUILD / "test-results"
 
@@ -172,7 +173,7 @@ def python_runs(only):
     """A run of pytest for each folder below test/ that has tests, or for one folder."""
     folders = {path.parent for path in (TESTS / only).rglob("test_*.py")}
     rooms = {folder.relative_to(TESTS).parts[0] for folder in folders}
-    rooms -= {PEERS.name, FULL.name}
+    rooms -= {PEERS.name, FULL.name, GPU.name}
     return [
         partial(run_pytest, f"pytest-{room}", "venv-test", TESTS / (only or room))
         for room in sorted(rooms, key=lambda room: ((*LONG, room).index(room), room))
@@ -256,11 +257,17 @@ def run_peers(record):
     return run_pytest("peers", "venv-peers", PEERS, options=["--record"] if record else [])
 
 
+def run_gpu():
+    """A driver starts about three processes a second, however many begin at a time."""
+    return run_pytest("gpu", "venv-test", GPU, options=["-n", os.cpu_count()])
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--only", metavar="ROOM", default="")
     parser.add_argument("--full", action="store_true", help="the long suites too")
     parser.add_argument("--peers", action="store_true", help="test/peers alone")
+    parser.add_argument("--gpu", action="store_true", help="test/gpu alone, on a GPU")
     parser.add_argument("--record", action="store_true", help="with --peers: write its table")
     parser.add_argument("files", nargs="*", help="files or folders below test/ alone")
     arguments = parser.parse_args()
@@ -277,11 +284,13 @@ def main():
         runs += [partial(run_file, name) for name in arguments.files]
     elif arguments.peers:
         runs.append(partial(run_peers, arguments.record))
+    elif arguments.gpu:
+        runs.append(run_gpu)
     elif only != "full":
         runs += python_runs(only)
         runs.insert(1, partial(run_lit, only))
         runs.append(partial(run_ctest, only))
-    if not arguments.peers and not arguments.files and only not in ("", "e2e"):
+    if not arguments.files and only not in ("", "e2e"):
         runs.append(partial(run_smoke, only))
     total = Count()
     # Two files may have one runner, which writes one file of results.

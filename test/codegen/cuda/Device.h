@@ -60,6 +60,8 @@ struct Shape {
   uint64_t mostTurns = 0;
 };
 
+using Bytes = std::vector<char>;
+
 /// Kernels of a module in the LLVM and NVVM dialects.
 class Device {
 public:
@@ -67,14 +69,24 @@ public:
   explicit Device(llvm::StringRef text);
 
   /// Launches a kernel on all buffers; the report's message is empty when there
-  /// was no fault, and no device computed other bits.
+  /// was no fault, and no device computed other bits. What a device left of
+  /// each buffer is in `left`, if it is given; it stays empty without a device.
   hova_emulation_report run(llvm::StringRef kernel, const Shape &shape,
-                            llvm::ArrayRef<Buffer> buffers) const;
+                            llvm::ArrayRef<Buffer> buffers,
+                            std::vector<Bytes> *left = nullptr) const;
 
   std::string errors;
   std::optional<EmulatedModule> module;
 
 private:
+  hova_emulation_report emulateLaunch(llvm::StringRef kernel,
+                                      const Shape &shape,
+                                      llvm::ArrayRef<Buffer> buffers) const;
+  std::string compareWithDriver(llvm::StringRef kernel, Shape shape,
+                                llvm::ArrayRef<Buffer> emulated,
+                                std::vector<Bytes> before,
+                                std::vector<Bytes> *left) const;
+
   /// Where HOVA_TEST_DRIVER is set (DriverDevice.h).
   std::string ptx;
 };

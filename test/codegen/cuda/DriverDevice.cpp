@@ -1,4 +1,4 @@
-//===- DriverDevice.cpp - A device after the CUDA driver, for tests ------===//
+//===- DriverDevice.cpp - The CUDA driver's device, for tests -------------===//
 // SPDX-License-Identifier: Apache-2.0
 
 #include "DriverDevice.h"
@@ -52,6 +52,16 @@ DriverDevice *DriverDevice::get() {
   }
   static DriverDevice device;
   return &device;
+}
+
+hova_emulation_sums DriverDevice::getSums() const {
+  constexpr int kHopper = 9;
+  int major = 0;
+  if (state->driver.device_attribute(&major, DRIVER_CAPABILITY_MAJOR,
+                                     state->device)) {
+    llvm::report_fatal_error("the device has no compute capability");
+  }
+  return major < kHopper ? HOVA_EMULATION_A100 : HOVA_EMULATION_H100;
 }
 
 std::string DriverDevice::run(const std::string &ptx, const std::string &kernel,

@@ -1,5 +1,4 @@
-//===- DriverDevice.h - A device after the CUDA driver, for tests -*- C++
-//-*-=//
+//===- DriverDevice.h - The CUDA driver's device, for tests -----*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // With HOVA_TEST_DRIVER=1 every launch of these tests that the emulation has no
@@ -17,13 +16,14 @@
 
 namespace hova::test {
 
-using Bytes = std::vector<char>;
-
 /// The first device of the driver; null without HOVA_TEST_DRIVER.
 class DriverDevice {
 public:
   static DriverDevice *get();
   ~DriverDevice();
+
+  /// How `mma.sync` adds there, by the device's compute capability.
+  hova_emulation_sums getSums() const;
 
   /// Launches a kernel of PTX on copies of the buffers that `memory` holds, and
   /// writes back what is there then. Says what failed, or nothing.

@@ -17,7 +17,9 @@
 // Each order that --orders names, as late:7 for asynchronous copies that land
 // late and seed 7, is a launch, and DIR/results has the results one after the
 // other. --sums=in-order, a100 or h100 is how mma.sync adds. With --counts it
-// prints what the last launch has done. A fault is an error.
+// prints what the last launch has done. A fault is an error. Where
+// HOVA_TEST_DRIVER is set, a device makes each launch, too, and what it leaves
+// of the results is in DIR/device (DriverDevice.h).
 
 #include "Device.h"
 #include "codegen/Pipeline.h"
@@ -345,6 +347,18 @@ readOperands(StringRef folder, int64_t count, int64_t results) {
   return buffers;
 }
 
+/// What a driver's device left, launch after launch, as DIR/device.
+int writeWhatWasLeft(const test::Bytes &bytes, StringRef folder) {
+  std::error_code error;
+  std::string path = (folder + "/device").str();
+  llvm::raw_fd_ostream results(path, error);
+  if (error) {
+    return complain(path + ": " + error.message());
+  }
+  results.write(bytes.data(), bytes.size());
+  return 0;
+}
+
 /// Runs the only kernel of a module in the LLVM and NVVM dialects, given as
 /// text to a context of its own, as a file would be.
 int emulate(ModuleOp module, const Launches &launches) {
@@ -375,6 +389,7 @@ int emulate(ModuleOp module, const Launches &launches) {
   if (error) {
     return complain(launches.folder + "/results: " + error.message());
   }
+  test::Bytes ofDevice;
   for (StringRef order : llvm::split(launches.orders, ',')) {
     if (failed(readOrder(order, shape))) {
       return complain("expected orders as early:0, late:1 or mixed:2, got '" +
@@ -385,7 +400,8 @@ int emulate(ModuleOp module, const Launches &launches) {
     if (!buffers) {
       return complain(llvm::toString(buffers.takeError()));
     }
-    auto report = device.run(function.getName(), shape, *buffers);
+    std::vector<test::Bytes> left;
+    auto report = device.run(function.getName(), shape, *buffers, &left);
     if (report.message[0]) {
       return complain(order + ": " + report.message);
     }
@@ -393,7 +409,14 @@ int emulate(ModuleOp module, const Launches &launches) {
          ArrayRef(*buffers).take_back(launches.results)) {
       results.write(static_cast<const char *>(buffer.data), buffer.bytes);
     }
+    size_t first = left.empty() ? 0 : left.size() - launches.results;
+    for (const test::Bytes &bytes : ArrayRef(left).drop_front(first)) {
+      llvm::append_range(ofDevice, bytes);
+    }
     counts = report.counts;
+  }
+  if (!ofDevice.empty() && writeWhatWasLeft(ofDevice, launches.folder) != 0) {
+    return 1;
   }
   if (launches.counts) {
     printCounts(counts);

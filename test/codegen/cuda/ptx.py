@@ -324,6 +324,10 @@ class Warp:
             shift = np.minimum(self.get(names[1], np.uint32), 8 * np.dtype(kind).itemsize)
             wide = x.astype(np.int64 if np.issubdtype(kind, np.signedinteger) else np.uint64)
             return (wide << shift.astype(wide.dtype) if parts[0] == "shl" else wide >> shift.astype(wide.dtype)).astype(kind)
+        if parts[0] == "shf":  # the upper word of two, the first of them the lower, after a shift
+            check(parts[1:3] == ["l", "wrap"], f"{'.'.join(parts)} is not known")
+            both = self.get(names[1], kind).astype(np.uint64) << np.uint64(32) | x.astype(np.uint64)
+            return (both << (self.get(names[2], np.uint32) % 32).astype(np.uint64) >> np.uint64(32)).astype(kind)
         if parts[0] == "bfe":
             return (x >> kind(int(names[1]))) & kind((1 << int(names[2])) - 1)
         y = self.get(names[1], kind)
@@ -529,7 +533,7 @@ class Warp:
             self.set(name, bits[ROW + 8 * (i // 2), PAIR + i % 2].T, mask)
 
 
-MIXED = {"selp", "shl", "shr", "bfe", "mad", "mul"}
+MIXED = {"selp", "shl", "shr", "shf", "bfe", "mad", "mul"}
 SIMPLE = {
     "add": lambda x, y: x + y, "sub": lambda x, y: x - y, "mul": lambda x, y: x * y, "and": lambda x, y: x & y,
     "or": lambda x, y: x | y, "xor": lambda x, y: x ^ y, "not": lambda x: ~x,

@@ -24,7 +24,8 @@ def run(folder, interpreter, tests=TESTS):
 
 
 def test_every_instruction_has_the_same_bits_in_the_interpreter(tmp_path):
-    done = run(tmp_path, f"'{sys.executable}' -B '{LAUNCH}'")
+    # The stand-in says that it is an A100, and so it has to add.
+    done = run(tmp_path, f"'{sys.executable}' -B '{LAUNCH}' a100")
     assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-2000:]
     assert int(re.search(r"\[  PASSED  \] (\d+) tests", done.stdout)[1]) > 90
 

@@ -136,7 +136,7 @@ def main():
         help="seconds for making a failure small (default: %(default)s)",
     )
     parser.add_argument(
-        "--target", choices=["cpu", "cuda-emulated"], default="cpu", help="(default: %(default)s)"
+        "--target", choices=["cpu", "cuda-emulated", "cuda"], default="cpu", help="(default: %(default)s)"
     )
     parser.add_argument(
         "--rerun", type=Path, metavar="FOLDER", help="a failure that was kept"
