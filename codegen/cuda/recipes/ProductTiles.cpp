@@ -25,21 +25,21 @@ int64_t productStep(Type element, int64_t inner) {
 namespace {
 struct ProductTile {
   int64_t rows, columns;
-  /// Time of an element, where that of a tensor core without pause is 1: what
-  /// the main loop reads and copies in shared memory, as counted in machine
-  /// code (docs/rationale/gpu-main-loops.md).
+  /// Time of an element, where that of the largest tile is 1, as measured on an
+  /// H100 (docs/rationale/gpu-measured.md): the smaller a tile, the more its
+  /// main loop reads of shared memory.
   double pressure;
   /// The same for a block that has a multiprocessor to itself: nobody works
-  /// while its four warps wait. Assumed, and not measured.
+  /// while its four warps wait.
   double alone;
 };
 } // namespace
 
 /// On 2 x 2 warps; of equal times the first is taken.
-static constexpr ProductTile kTiles[] = {{128, 128, 1.0, 1.0},
-                                         {64, 128, 1.12, 1.4},
-                                         {128, 64, 1.12, 1.4},
-                                         {64, 64, 1.5, 2.15}};
+static constexpr ProductTile kTiles[] = {{128, 128, 1.0, 1.07},
+                                         {64, 128, 1.18, 1.32},
+                                         {128, 64, 1.18, 1.38},
+                                         {64, 64, 1.35, 1.68}};
 
 /// The time of multiprocessors with most blocks, of all that are counted on,
 /// for one step of k.
@@ -94,9 +94,11 @@ CudaScheduleAttr scheduleScaledProduct(Type element, int64_t rows,
                                kProductStages);
 }
 
-// Assumed, as long as no GPU has been asked. In cycles: the first copies of a
-// block and its stores, and a launch after another.
+// In cycles: the first copies of a block and its stores, and a launch after
+// another; both together are 2 microseconds, as on an H100.
 static constexpr double kBlockCycles = 1200, kLaunchCycles = 2800;
+/// What the largest tile reaches of the multiply-adds of tensor cores.
+static constexpr double kReached = 0.8;
 /// Bytes that are moved to and from the second cache in a cycle: a fifth of
 /// what an A100 has, since a kernel of rows has few blocks.
 static constexpr double kCycleBytes = 1024;
@@ -104,7 +106,8 @@ static constexpr int64_t kMostParts = 8;
 
 int64_t chooseProductParts(Type element, int64_t rows, int64_t inner,
                            int64_t columns, bool sumsAreFree, int64_t unit) {
-  double macs = element.isF32() ? kCycleMacs32 : kCycleMacs16;
+  double macs =
+      kReached * double(element.isF32() ? kCycleMacs32 : kCycleMacs16);
   auto cyclesOf = [&](int64_t parts) {
     const ProductTile &tile = chooseTile(rows, columns, parts);
     double time =
@@ -113,7 +116,7 @@ int64_t chooseProductParts(Type element, int64_t rows, int64_t inner,
     double moved = 2.0 * 4 * double(parts * rows * columns); // f32, twice
     return parts == 1 ? own : own + moved / kCycleBytes;
   };
-  // What is assumed may be wrong by as much again.
+  // Twice the cost of a launch, since what an A100 takes was not measured.
   double most = cyclesOf(1) - (sumsAreFree ? 0 : 2 * kLaunchCycles);
   int64_t best = 1, step = std::lcm(productStep(element, inner), unit);
   for (int64_t parts = 2; parts <= kMostParts; ++parts) {

@@ -26,10 +26,10 @@
 // CHECK-SAME: schedule = #hova_cuda.schedule<rows = 4, columns = 1024, row_warps = 4, column_warps = 1>
 func.func @main(%x: tensor<1x16384x128xbf16> {hova.name = "x"}, %y: tensor<1x10x24xbf16> {hova.name = "y"}, %q: tensor<2x50x64xbf16> {hova.name = "q"},
     %n: tensor<1x5x96xf32> {hova.name = "n"}, %s: tensor<1x6x3000xf32> {hova.name = "s"}, %t: tensor<1x197x768xbf16> {hova.name = "t"},
-    %h: tensor<1x3136x96xbf16> {hova.name = "h"})
+    %h: tensor<1x28224x96xbf16> {hova.name = "h"})
     -> (tensor<1x16384x256xf32> {hova.name = "a"}, tensor<1x10x40xf32> {hova.name = "b"}, tensor<2x50x64xbf16> {hova.name = "c"},
         tensor<1x5x96xf32> {hova.name = "d"}, tensor<1x6x3000xf32> {hova.name = "e"}, tensor<1x197x768xf32> {hova.name = "f"},
-        tensor<1x197x3072xf32> {hova.name = "g"}, tensor<1x3136x288xf32> {hova.name = "k"}) {
+        tensor<1x197x3072xf32> {hova.name = "g"}, tensor<1x28224x288xf32> {hova.name = "k"}) {
   %w = hova.image_weight "w" : tensor<128x256xbf16>
   %v = hova.image_weight "v" : tensor<24x40xbf16>
   %gain = hova.image_weight "gain" : tensor<96xf32>
@@ -58,10 +58,10 @@ func.func @main(%x: tensor<1x16384x128xbf16> {hova.name = "x"}, %y: tensor<1x10x
     hova.yield %1 : tensor<1x197x3072xf32>
   } : (tensor<1x197x768xbf16>, tensor<768x3072xbf16>) -> tensor<1x197x3072xf32>
   %o = hova.kernel "high" (%h, %hw) {
-  ^bb0(%i: tensor<1x3136x96xbf16>, %j: tensor<96x288xbf16>):
-    %1 = hova.linear %i, %j : tensor<1x3136x96xbf16>, tensor<96x288xbf16> -> tensor<1x3136x288xf32>
-    hova.yield %1 : tensor<1x3136x288xf32>
-  } : (tensor<1x3136x96xbf16>, tensor<96x288xbf16>) -> tensor<1x3136x288xf32>
+  ^bb0(%i: tensor<1x28224x96xbf16>, %j: tensor<96x288xbf16>):
+    %1 = hova.linear %i, %j : tensor<1x28224x96xbf16>, tensor<96x288xbf16> -> tensor<1x28224x288xf32>
+    hova.yield %1 : tensor<1x28224x288xf32>
+  } : (tensor<1x28224x96xbf16>, tensor<96x288xbf16>) -> tensor<1x28224x288xf32>
   %c = hova.kernel "attention" (%q) {
   ^bb0(%i: tensor<2x50x64xbf16>):
     %1 = hova.attention %i, %i, %i
@@ -86,5 +86,5 @@ func.func @main(%x: tensor<1x16384x128xbf16> {hova.name = "x"}, %y: tensor<1x10x
     hova.yield %1 : tensor<1x6x3000xf32>
   } : (tensor<1x6x3000xf32>) -> tensor<1x6x3000xf32>
   return %a, %b, %c, %d, %e, %f, %g, %o : tensor<1x16384x256xf32>, tensor<1x10x40xf32>, tensor<2x50x64xbf16>, tensor<1x5x96xf32>, tensor<1x6x3000xf32>, tensor<1x197x768xf32>,
-      tensor<1x197x3072xf32>, tensor<1x3136x288xf32>
+      tensor<1x197x3072xf32>, tensor<1x28224x288xf32>
 }
