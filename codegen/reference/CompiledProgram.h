@@ -71,6 +71,8 @@ private:
                              const hova_tensor *) = nullptr;
   void (*destroy)(hova_context *) = nullptr;
   const char *(*message)(const hova_context *) = nullptr;
+  /// What the next run takes, where one was kept.
+  hova_context *started = nullptr;
 };
 
 } // namespace hova

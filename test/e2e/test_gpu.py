@@ -355,6 +355,13 @@ def test_verify_takes_a_gpu_or_says_that_it_emulates_one(tmp_path):
     assert "emulated" not in said and "verified: 1 case is within the numeric policy, on a GPU\n" in said
 
 
+def test_verify_starts_a_gpu_once(tmp_path):
+    """A real one takes a third of a second. All runs of both cases are of one context."""
+    words = ("verify", ROOT / "test/golden/vectors/elementwise/model.json", *BF16, *GPU, "--cases=2")
+    said = run_on_stand_in(HOVA, tmp_path, *words, STAND_IN_FAIL="cuModuleLoadDataEx:2:999")
+    assert "verified: 2 cases are within the numeric policy, on a GPU\n" in said
+
+
 # Both gates, and ids of tokens that are no padding, which the model finds itself.
 DRIVEN = {
     "vit": (MODELS / "vit_b16.json", "depth=1 image=32 width=64 heads=2 hidden=96 classes=6 batch=2 horizontal=true vertical=true"),
