@@ -86,16 +86,23 @@ class Case:
         save_file(tensors, self.weights)
 
     def write_inputs(self, program):
-        """Draws every input of the compiled program; booleans are true.
+        """Draws every input of the compiled program."""
+        described = INPUT_LINE.findall(call([program, "--describe"]))
+        assert len(described) == len(self.summary["inputs"])
+        self.draw_inputs(
+            (name, dtype, [int(dim) for dim in dims.split(",") if dim.strip()], low, high)
+            for name, dtype, dims, low, high in described
+        )
+
+    def draw_inputs(self, described):
+        """Draws inputs of which name, type, shape, least and largest value are given;
+        booleans are true.
 
         Zero is left out of the ranges of ids: it is the usual padding, and all of a
         sequence is to be work.
         """
         generator = np.random.default_rng(1)
-        described = INPUT_LINE.findall(call([program, "--describe"]))
-        assert len(described) == len(self.summary["inputs"])
-        for name, dtype, dims, low, high in described:
-            shape = [int(dim) for dim in dims.split(",") if dim.strip()]
+        for name, dtype, shape, low, high in described:
             if dtype == "bool":
                 array = np.ones(shape, np.bool_)
             elif dtype == "f32":

@@ -80,7 +80,7 @@ class Net(nn.Module):
         mask = valid[:, None, None, :]
         if causal:
             shape = (q.shape[-2], k.shape[-2])
-            mask = mask & torch.ones(shape, dtype=torch.bool).tril()
+            mask = mask & torch.ones(shape, dtype=torch.bool, device=q.device).tril()
         return F.scaled_dot_product_attention(q, k, v, attn_mask=mask)
 
     def biased_attention(self, q, k, v, bias, scale=None):
@@ -105,7 +105,7 @@ class Net(nn.Module):
         """What `make` computes in NumPy, once: the first run leaves it in a buffer."""
         name = "/".join([make.__name__, *map(str, arguments)]).replace(".", ",")
         if name not in self._buffers:
-            tensor = torch.from_numpy(make(*arguments))
+            tensor = torch.from_numpy(make(*arguments)).to(next(self.parameters()).device)
             self.register_buffer(name, tensor, persistent=False)
         return self._buffers[name]
 
