@@ -226,6 +226,11 @@ uint64_t hova_memory_of(const hova_context *context) {
   return context->machine->memory_of(context);
 }
 
+hova_status hova_read_arena(hova_context *context, uint64_t offset,
+                            uint64_t bytes, void *to) {
+  return context->machine->read_arena(context, offset, bytes, to);
+}
+
 void hova_set_hook(hova_context *context, hova_hook_fn *hook, void *user) {
   context->watch->hook = hook;
   context->watch->user = user;

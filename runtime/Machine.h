@@ -53,6 +53,8 @@ typedef struct hova_machine {
   int32_t (*threads_of)(const hova_context *context);
   const char *(*arena_of)(const hova_context *context);
   uint64_t (*memory_of)(const hova_context *context);
+  hova_status (*read_arena)(hova_context *context, uint64_t offset,
+                            uint64_t bytes, void *to);
   void (*flush_caches)(const hova_context *context);
   const hova_inspection *inspection;
 } hova_machine;
@@ -82,7 +84,7 @@ const hova_machine *hova_machine_for(const hova_program *program);
 
 /// Sets what functions of Machine.inspection are for every machine.
 #define HOVA_INSPECTION(SET_ORDER, SET_SUMS)                                   \
-  {hova_arena_of,      hova_memory_of, hova_set_hook,                          \
+  {hova_arena_of,      hova_memory_of, hova_read_arena, hova_set_hook,         \
    hova_set_intercept, SET_ORDER,      SET_SUMS}
 
 #endif // HOVA_RUNTIME_MACHINE_H

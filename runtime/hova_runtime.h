@@ -541,8 +541,9 @@ const char *hova_message(const hova_context *context);
 const char *hova_target(const hova_context *context);
 
 /// The program, one of the alternatives that `hova_create` was given, the level
-/// it runs at, its threads and its arena (`arena_bytes` long; a `hova_value_info` says what lies where). The arena is
-/// null where the processor cannot read it, in the memory of a GPU.
+/// it runs at, its threads and its arena (`arena_bytes` long; a
+/// `hova_value_info` says what lies where). The arena is null where the
+/// processor cannot read it, in the memory of a GPU.
 const hova_program *hova_program_of(const hova_context *context);
 const hova_level *hova_level_of(const hova_context *context);
 int32_t hova_threads_of(const hova_context *context);
@@ -550,6 +551,12 @@ const char *hova_arena_of(const hova_context *context);
 
 /// Bytes of the arena and, after it, of what the threads need.
 uint64_t hova_memory_of(const hova_context *context);
+
+/// Copies a part of the arena, of a GPU too, to memory of the host: after a
+/// run, or in a hook, which is called when the kernel is done. What goes wrong
+/// on a GPU is in the context's message.
+hova_status hova_read_arena(hova_context *context, uint64_t offset,
+                            uint64_t bytes, void *to);
 
 /// Called by the first thread after each kernel while all others wait.
 typedef void hova_hook_fn(void *user, int64_t kernel);
@@ -595,6 +602,8 @@ void hova_flush_caches(const hova_context *context);
 typedef struct hova_inspection {
   const char *(*arena_of)(const hova_context *context);
   uint64_t (*memory_of)(const hova_context *context);
+  hova_status (*read_arena)(hova_context *context, uint64_t offset,
+                            uint64_t bytes, void *to);
   void (*set_hook)(hova_context *context, hova_hook_fn *hook, void *user);
   void (*set_intercept)(hova_context *context, hova_intercept_fn *intercept,
                         void *user);

@@ -127,8 +127,11 @@ static void poison(const hova_inspection &inspection, hova_context *context) {
 /// The values of one run, taken between kernels.
 struct Capture {
   const hova_program *program;
-  const char *arena;
+  const hova_inspection *inspection;
+  hova_context *context;
   std::map<uint32_t, HostTensor> *values;
+  std::vector<char> bytes; ///< of the last value
+  hova_status status = HOVA_OK;
 };
 } // namespace
 
@@ -219,16 +222,32 @@ HostTensor hova::readStored(const char *from, const hova_tensor_info &info) {
   return readStored(from, info.dtype, shape, shape.empty() ? 1 : shape.back());
 }
 
+/// Bytes from the first element of a value of the arena to its last.
+static int64_t spanOf(const hova_value_info &info) {
+  int64_t width = info.dims[info.rank - 1], rows = 1;
+  for (int64_t dim : llvm::ArrayRef(info.dims, info.rank - 1)) {
+    rows *= dim;
+  }
+  return rows == 0 ? 0
+                   : ((rows - 1) * info.row_stride + width) *
+                         elementBytes(info.dtype);
+}
+
 static void capture(void *user, int64_t kernel) {
   auto &state = *static_cast<Capture *>(user);
   for (uint32_t index = 0; index < state.program->num_values; ++index) {
     const hova_value_info &info = state.program->values[index];
-    if (info.kernel != kernel || info.rank == 0) {
+    if (info.kernel != kernel || info.rank == 0 || state.status != HOVA_OK) {
       continue;
     }
-    (*state.values)[index] = readStored(
-        state.arena + info.offset, info.dtype,
-        llvm::ArrayRef<int64_t>(info.dims, info.rank), info.row_stride);
+    state.bytes.resize(spanOf(info));
+    state.status = state.inspection->read_arena(
+        state.context, info.offset, state.bytes.size(), state.bytes.data());
+    if (state.status == HOVA_OK) {
+      (*state.values)[index] = readStored(
+          state.bytes.data(), info.dtype,
+          llvm::ArrayRef<int64_t>(info.dims, info.rank), info.row_stride);
+    }
   }
 }
 
@@ -268,10 +287,8 @@ CompiledProgram::run(llvm::ArrayRef<HostTensor> inputs, int32_t threads,
         "the compiled program does not start: %s", text);
   }
   poison(*inspection, context);
-  Capture state{program, inspection->arena_of(context), hooks.values};
-  bool captures = hooks.values && state.arena;
-  inspection->set_hook(context, captures ? capture : nullptr,
-                       captures ? &state : nullptr);
+  Capture state{program, inspection, context, hooks.values, {}};
+  inspection->set_hook(context, hooks.values ? capture : nullptr, &state);
   inspection->set_intercept(context, hooks.intercept, hooks.interceptor);
   if (inspection->set_order && threads > 1) {
     inspection->set_order(context, threads);
@@ -279,9 +296,11 @@ CompiledProgram::run(llvm::ArrayRef<HostTensor> inputs, int32_t threads,
   if (inspection->set_sums) {
     inspection->set_sums(context, sums);
   }
-  bool ran = runFunction(context, given.data(), wanted.data()) == HOVA_OK;
+  bool ran = runFunction(context, given.data(), wanted.data()) == HOVA_OK &&
+             state.status == HOVA_OK;
   std::string reason = message(context);
-  // A GPU starts in a third of a second, and there is no other way to run on it.
+  // A GPU starts in a third of a second, and there is no other way to run on
+  // it.
   if (ran && isForGpu && !inspection->set_order) {
     started = context;
   } else {

@@ -230,6 +230,12 @@ static const char *arena_of(const hova_context *context) {
   return as_const_cpu(context)->job.arena;
 }
 
+static hova_status read_arena(hova_context *context, uint64_t offset,
+                              uint64_t bytes, void *to) {
+  memcpy(to, arena_of(context) + offset, bytes);
+  return HOVA_OK;
+}
+
 static uint64_t memory_of(const hova_context *context) {
   return as_const_cpu(context)->memory_bytes;
 }
@@ -259,6 +265,7 @@ const hova_machine hova_cpu_machine = {
     .name_of = name_of,
     .threads_of = threads_of,
     .arena_of = arena_of,
+    .read_arena = read_arena,
     .memory_of = memory_of,
     .flush_caches = flush_caches,
     .inspection = &inspection,

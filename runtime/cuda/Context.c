@@ -333,7 +333,8 @@ static hova_status check_call(gpu_context *context, const hova_tensor *inputs,
     }
     if (inputs[i].device.device_type == HOVA_CUDA_MEMORY) {
       status = hova_gpu_download(context->gpu, context->contents[i],
-                                 (uintptr_t)data, hova_info_bytes(info), error);
+                                 (uintptr_t)data, hova_info_bytes(info),
+                                 "read an input to check it", error);
       data = context->contents[i];
     }
     if (status == HOVA_OK) {
@@ -402,6 +403,13 @@ static const char *arena_of(const hova_context *context) {
                             as_const_gpu(context)->places.arena);
 }
 
+static hova_status read_arena(hova_context *base, uint64_t offset,
+                              uint64_t bytes, void *to) {
+  gpu_context *context = as_gpu(base);
+  return hova_gpu_download(context->gpu, to, context->places.arena + offset,
+                           bytes, "read the arena", &base->error);
+}
+
 static uint64_t memory_of(const hova_context *context) {
   return context->program->arena_bytes;
 }
@@ -420,6 +428,7 @@ const hova_machine hova_gpu_machine = {
     .name_of = name_of,
     .threads_of = threads_of,
     .arena_of = arena_of,
+    .read_arena = read_arena,
     .memory_of = memory_of,
     .flush_caches = flush_caches,
     .inspection = &hova_gpu_inspection,

@@ -90,8 +90,10 @@ hova_status hova_gpu_run(hova_gpu *gpu, const hova_gpu_job *job,
                          hova_error *error);
 
 /// Copies from the device to the host after what is in the queue, and waits.
+/// `cannot` says what fails, as in "cannot read an input".
 hova_status hova_gpu_download(hova_gpu *gpu, void *to, hova_device_address from,
-                              uint64_t bytes, hova_error *error);
+                              uint64_t bytes, const char *cannot,
+                              hova_error *error);
 
 /// The device of a context, for Emulated.h.
 hova_gpu *hova_gpu_of(hova_context *context);

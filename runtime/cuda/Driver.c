@@ -278,7 +278,8 @@ hova_status hova_gpu_upload(hova_gpu *gpu, hova_device_address to,
 }
 
 hova_status hova_gpu_download(hova_gpu *gpu, void *to, hova_device_address from,
-                              uint64_t bytes, hova_error *error) {
+                              uint64_t bytes, const char *cannot,
+                              hova_error *error) {
   hova_status status = hova_driver_enter(gpu, error);
   if (status != HOVA_OK) {
     return status;
@@ -289,8 +290,7 @@ hova_status hova_gpu_download(hova_gpu *gpu, void *to, hova_device_address from,
   }
   hova_driver_leave(gpu);
   return result == 0 ? HOVA_OK
-                     : hova_gpu_fail(gpu, result, HOVA_FAULT,
-                                     "read an input to check it", error);
+                     : hova_gpu_fail(gpu, result, HOVA_FAULT, cannot, error);
 }
 
 //===----------------------------------------------------------------------===//

@@ -133,8 +133,10 @@ hova_status hova_gpu_upload(hova_gpu *gpu, hova_device_address to,
 }
 
 hova_status hova_gpu_download(hova_gpu *gpu, void *to, hova_device_address from,
-                              uint64_t bytes, hova_error *error) {
+                              uint64_t bytes, const char *cannot,
+                              hova_error *error) {
   (void)gpu;
+  (void)cannot;
   (void)error;
   memcpy(to, (const void *)(uintptr_t)from, bytes);
   return HOVA_OK;
@@ -422,8 +424,8 @@ hova_status hova_gpu_run(hova_gpu *gpu, const hova_gpu_job *job,
   }
   for (uint32_t i = 0; i < job->num_downloads && status == HOVA_OK; ++i) {
     const hova_gpu_copy *copy = &job->downloads[i];
-    status =
-        hova_gpu_download(gpu, copy->host, copy->device, copy->bytes, error);
+    status = hova_gpu_download(gpu, copy->host, copy->device, copy->bytes,
+                               "copy an output", error);
   }
   return status;
 }

@@ -362,6 +362,17 @@ def test_verify_starts_a_gpu_once(tmp_path):
     assert "verified: 2 cases are within the numeric policy, on a GPU\n" in said
 
 
+def test_verify_compares_what_lies_between_the_kernels_of_a_gpu(tmp_path):
+    """Its memory is read after each kernel; the values are those that the emulation compares."""
+    words = ("verify", ROOT / "test/golden/vectors/mha_both/model.json", *BF16, "--case=0", "--format=json", "--quiet")
+    on_gpu = json.loads(run_on_stand_in(HOVA, tmp_path, *words, *GPU))
+    emulated = json.loads(run(HOVA, *words, "--target=cuda-emulated"))
+    for told in (on_gpu, emulated):
+        assert told["verified"]
+    names = [[value["value"] for value in told["cases"][0]["values"]] for told in (on_gpu, emulated)]
+    assert len(names[0]) > 5 and names[0] == names[1][:len(names[0])]
+
+
 # Both gates, and ids of tokens that are no padding, which the model finds itself.
 DRIVEN = {
     "vit": (MODELS / "vit_b16.json", "depth=1 image=32 width=64 heads=2 hidden=96 classes=6 batch=2 horizontal=true vertical=true"),

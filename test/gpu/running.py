@@ -43,7 +43,7 @@ def outputs_of(program, folder, *options):
 
 
 def verify(model, dtype, *options):
-    """Compares every output with the reference evaluator."""
+    """Compares what every kernel leaves with the reference evaluator."""
     said = run(HOVA, "verify", model, f"--dtype={dtype}", "--target=cuda", *options)
     assert "within the numeric policy" in said
     assert "emulate" not in said, said

@@ -1,7 +1,7 @@
 # ===- test_models.py - Models on a GPU -----------------------------------------=== #
 # SPDX-License-Identifier: Apache-2.0
-"""`hova verify` on a GPU: outputs are compared with the reference evaluator, which shares no code with kernels. All operators, in
-every type of storage; all models and variants as large as published."""
+"""`hova verify` on a GPU: what each kernel leaves is compared with the reference evaluator, which shares no code with kernels. All
+operators, in every type of storage; all models and variants as large as published."""
 
 import json
 

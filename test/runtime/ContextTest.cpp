@@ -83,9 +83,9 @@ TEST(Context, gives_the_hook_each_value_while_it_exists) {
         seen.kernels.push_back(kernel);
         const hova_value_info &value = hova_program_of(seen.context)->values[0];
         if (value.kernel == kernel) {
-          auto *data = reinterpret_cast<const float *>(
-              hova_arena_of(seen.context) + value.offset);
-          seen.copy.assign(data, data + FIXTURE_SIZE);
+          seen.copy.resize(FIXTURE_SIZE);
+          hova_read_arena(seen.context, value.offset,
+                          FIXTURE_SIZE * sizeof(float), seen.copy.data());
         }
       },
       &seen);

@@ -260,6 +260,36 @@ TEST_F(Driver, hooks_times_and_single_kernels) {
   EXPECT_TRUE(call.isRight());
 }
 
+TEST_F(Driver, the_arena_is_read_after_a_kernel_and_a_failure_is_told) {
+  struct Seen {
+    hova_context *context;
+    std::vector<float> values;
+    std::vector<hova_status> statuses;
+  };
+  DeviceContext program;
+  DeviceCall call;
+  Seen seen = {program.context, {}, {}};
+  hova_set_hook(
+      program.context,
+      [](void *user, int64_t) {
+        auto &seen = *static_cast<Seen *>(user);
+        float value = 0;
+        seen.statuses.push_back(
+            hova_read_arena(seen.context, 64 + 32 + 4, sizeof value, &value));
+        seen.values.push_back(value);
+      },
+      &seen);
+  ASSERT_EQ(program.run(call), HOVA_OK) << program.message;
+  EXPECT_EQ(seen.values, (std::vector<float>{22, 23, 23}));
+  stand_in_fail("cuMemcpyDtoHAsync_v2", 1, 700);
+  float value;
+  EXPECT_EQ(hova_read_arena(program.context, 64, sizeof value, &value),
+            HOVA_FAULT);
+  EXPECT_EQ(std::string(hova_message(program.context))
+                .rfind("cannot read the arena on Stand-in GPU", 0),
+            0u);
+}
+
 //===----------------------------------------------------------------------===//
 // What a machine lacks
 //===----------------------------------------------------------------------===//

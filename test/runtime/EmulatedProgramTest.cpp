@@ -262,9 +262,8 @@ TEST(EmulatedProgram, hooks_see_the_arena_after_each_kernel) {
       program.context,
       [](void *user, int64_t kernel) {
         auto &seen = *static_cast<Seen *>(user);
-        float value;
-        std::memcpy(&value, hova_arena_of(seen.context) + 64 + 32 + 4,
-                    sizeof value);
+        float value = 0;
+        hova_read_arena(seen.context, 64 + 32 + 4, sizeof value, &value);
         seen.values.emplace_back(kernel, value);
       },
       &seen);
