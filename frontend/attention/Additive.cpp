@@ -77,7 +77,8 @@ AttentionKind additiveKind() {
                                "width of the additive tanh layer")},
           {"additive.query", "additive.key", "additive.vector"},
           {{{"scale"}, "\"scale\" has no meaning for kind additive"}},
-          build};
+          build,
+          /*hasTwoWidths=*/true};
 }
 
 } // namespace hova::frontend

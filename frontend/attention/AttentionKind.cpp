@@ -221,6 +221,17 @@ bool addKeyValid(LayerContext &layer, const AttentionInputs &inputs,
   return true;
 }
 
+/// "additive", of the kinds whose queries and keys may have two widths.
+static std::string kindsOfTwoWidths() {
+  std::string names;
+  for (const AttentionKind &kind : attentionKinds()) {
+    if (kind.hasTwoWidths) {
+      names += (names.empty() ? "" : ", ") + kind.name;
+    }
+  }
+  return names;
+}
+
 bool expectEqualHeads(LayerContext &layer, const AttentionInputs &inputs) {
   int64_t queryWidth = layer.width(inputs.query) / inputs.heads;
   int64_t keyWidth = layer.width(inputs.key) / inputs.keyHeads;
@@ -231,7 +242,7 @@ bool expectEqualHeads(LayerContext &layer, const AttentionInputs &inputs) {
                    "needs heads of one width for queries and keys, got " +
                        std::to_string(queryWidth) + " and " +
                        std::to_string(keyWidth) +
-                       " (only kind additive allows two)",
+                       " (two are allowed for kind " + kindsOfTwoWidths() + ")",
                    {inputs.query});
   return false;
 }

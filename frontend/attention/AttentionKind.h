@@ -65,6 +65,8 @@ struct AttentionKind {
   /// The heads [batch, Nq, heads*value_width], or poison.
   ValueRef (*build)(LayerContext &layer,
                     const AttentionInputs &inputs) = nullptr;
+  /// Whether heads of keys may have another width than those of queries.
+  bool hasTwoWidths = false;
 
   bool refuses(std::string_view name) const;
 };

@@ -104,7 +104,7 @@ OperatorInfo multiHeadAttention() {
           integer("head_width", "width of the query / heads",
                   "width of one head's query"),
           integer("key_head_width", "head_width",
-                  "width of one head's key (differs only if additive)"),
+                  "width of one head's key, of a kind that allows another one"),
           integer("value_head_width", "head_width",
                   "width of one head's value"),
           integer("width", "width of the query", "width of the result"),

@@ -161,7 +161,8 @@ std::vector<Bad> shapes() {
       layer(
           "key_width_of_softmax",
           R"(@{"name": "y", "op": "multi_head_attention", "input": "x", "heads": 2, "head_width": 4, "key_head_width": 3})",
-          "heads of one width for queries and keys, got 4 and 3"),
+          "heads of one width for queries and keys, got 4 and 3 (two are "
+          "allowed for kind additive)"),
       layer(
           "hidden_of_softmax",
           R"({"name": "y", "op": "multi_head_attention", "input": "x", "heads": 2, "hidden": @3})",
