@@ -231,6 +231,10 @@ hova_status hova_read_arena(hova_context *context, uint64_t offset,
   return context->machine->read_arena(context, offset, bytes, to);
 }
 
+hova_status hova_poison(hova_context *context) {
+  return context->machine->poison(context);
+}
+
 void hova_set_hook(hova_context *context, hova_hook_fn *hook, void *user) {
   context->watch->hook = hook;
   context->watch->user = user;

@@ -55,6 +55,7 @@ typedef struct hova_machine {
   uint64_t (*memory_of)(const hova_context *context);
   hova_status (*read_arena)(hova_context *context, uint64_t offset,
                             uint64_t bytes, void *to);
+  hova_status (*poison)(hova_context *context);
   void (*flush_caches)(const hova_context *context);
   const hova_inspection *inspection;
 } hova_machine;
@@ -84,7 +85,7 @@ const hova_machine *hova_machine_for(const hova_program *program);
 
 /// Sets what functions of Machine.inspection are for every machine.
 #define HOVA_INSPECTION(SET_ORDER, SET_SUMS)                                   \
-  {hova_arena_of,      hova_memory_of, hova_read_arena, hova_set_hook,         \
-   hova_set_intercept, SET_ORDER,      SET_SUMS}
+  {hova_arena_of, hova_memory_of,     hova_read_arena, hova_poison,            \
+   hova_set_hook, hova_set_intercept, SET_ORDER,       SET_SUMS}
 
 #endif // HOVA_RUNTIME_MACHINE_H

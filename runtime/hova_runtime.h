@@ -29,7 +29,7 @@ extern "C" {
 #endif
 
 /// Raised whenever a struct below changes.
-#define HOVA_ABI_VERSION 8
+#define HOVA_ABI_VERSION 9
 
 //===----------------------------------------------------------------------===//
 // Status and tensors
@@ -552,11 +552,16 @@ const char *hova_arena_of(const hova_context *context);
 /// Bytes of the arena and, after it, of what the threads need.
 uint64_t hova_memory_of(const hova_context *context);
 
-/// Copies a part of the arena, of a GPU too, to memory of the host: after a
-/// run, or in a hook, which is called when the kernel is done. What goes wrong
-/// on a GPU is in the context's message.
+/// Copies a part of the arena, which is there, to memory of the host, of a GPU
+/// too: after a run, or in a hook, which is called when the kernel is done.
+/// What goes wrong on a GPU is in the context's message.
 hova_status hova_read_arena(hova_context *context, uint64_t offset,
                             uint64_t bytes, void *to);
+
+/// Fills the arena, and what the threads need, with bytes 0xff, and on a GPU
+/// where outputs are before they are copied: for checks that nothing is read
+/// that an earlier run has left.
+hova_status hova_poison(hova_context *context);
 
 /// Called by the first thread after each kernel while all others wait.
 typedef void hova_hook_fn(void *user, int64_t kernel);
@@ -604,6 +609,7 @@ typedef struct hova_inspection {
   uint64_t (*memory_of)(const hova_context *context);
   hova_status (*read_arena)(hova_context *context, uint64_t offset,
                             uint64_t bytes, void *to);
+  hova_status (*poison)(hova_context *context);
   void (*set_hook)(hova_context *context, hova_hook_fn *hook, void *user);
   void (*set_intercept)(hova_context *context, hova_intercept_fn *intercept,
                         void *user);

@@ -64,10 +64,14 @@ CompiledProgram::CompiledProgram(CompiledProgram &&other)
   other.started = nullptr;
 }
 
-CompiledProgram::~CompiledProgram() {
+void CompiledProgram::stop() {
   if (started) {
-    destroy(started);
+    destroy(std::exchange(started, nullptr));
   }
+}
+
+CompiledProgram::~CompiledProgram() {
+  stop();
   if (library) {
     dlclose(library);
   }
@@ -114,15 +118,6 @@ struct Buffer {
                               info.rank, dims.data(), bytes.data());
   }
 };
-
-/// What is read without having been written is NaN, not what an earlier kernel
-/// or run, or the system, has left there. The arena is the context's to write.
-static void poison(const hova_inspection &inspection, hova_context *context) {
-  // The memory of a GPU is not the processor's to write.
-  if (const char *arena = inspection.arena_of(context)) {
-    std::memset(const_cast<char *>(arena), 0xff, inspection.memory_of(context));
-  }
-}
 
 /// The values of one run, taken between kernels.
 struct Capture {
@@ -286,7 +281,9 @@ CompiledProgram::run(llvm::ArrayRef<HostTensor> inputs, int32_t threads,
                                      : std::errc::invalid_argument,
         "the compiled program does not start: %s", text);
   }
-  poison(*inspection, context);
+  // What is read without having been written is NaN, not what an earlier kernel
+  // or run, or the system, has left there.
+  bool ran = inspection->poison(context) == HOVA_OK;
   Capture state{program, inspection, context, hooks.values, {}};
   inspection->set_hook(context, hooks.values ? capture : nullptr, &state);
   inspection->set_intercept(context, hooks.intercept, hooks.interceptor);
@@ -296,8 +293,8 @@ CompiledProgram::run(llvm::ArrayRef<HostTensor> inputs, int32_t threads,
   if (inspection->set_sums) {
     inspection->set_sums(context, sums);
   }
-  bool ran = runFunction(context, given.data(), wanted.data()) == HOVA_OK &&
-             state.status == HOVA_OK;
+  ran = ran && runFunction(context, given.data(), wanted.data()) == HOVA_OK &&
+        state.status == HOVA_OK;
   std::string reason = message(context);
   // A GPU starts in a third of a second, and there is no other way to run on
   // it.

@@ -47,6 +47,9 @@ public:
 
   const hova_program &description() const { return *program; }
 
+  /// Gives back what runs on a GPU keep for the next one.
+  void stop();
+
   /// Chooses how the matrix products of an emulated GPU add in all runs.
   void setSums(hova_emulation_sums way) { sums = way; }
 

@@ -221,7 +221,7 @@ bool addKeyValid(LayerContext &layer, const AttentionInputs &inputs,
   return true;
 }
 
-/// "additive", of the kinds whose queries and keys may have two widths.
+/// Names of the kinds whose queries and keys may have two widths.
 static std::string kindsOfTwoWidths() {
   std::string names;
   for (const AttentionKind &kind : attentionKinds()) {

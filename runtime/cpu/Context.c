@@ -240,6 +240,11 @@ static uint64_t memory_of(const hova_context *context) {
   return as_const_cpu(context)->memory_bytes;
 }
 
+static hova_status poison(hova_context *context) {
+  memset((char *)arena_of(context), 0xff, memory_of(context));
+  return HOVA_OK;
+}
+
 static void flush(const char *memory, uint64_t bytes) {
   for (uint64_t at = 0; at < bytes; at += 64) {
     _mm_clflush(memory + at);
@@ -266,6 +271,7 @@ const hova_machine hova_cpu_machine = {
     .threads_of = threads_of,
     .arena_of = arena_of,
     .read_arena = read_arena,
+    .poison = poison,
     .memory_of = memory_of,
     .flush_caches = flush_caches,
     .inspection = &inspection,

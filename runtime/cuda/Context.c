@@ -178,11 +178,12 @@ static hova_status place_memory(gpu_context *context) {
   if (status == HOVA_OK && copies && program->weight_bytes) {
     status = hova_gpu_upload(context->gpu, context->places.weights,
                              context->base.weights, program->weight_bytes,
-                             &context->base.error);
+                             "copy the weights", &context->base.error);
   }
   if (status == HOVA_OK && copies && code->table_bytes) {
     status = hova_gpu_upload(context->gpu, context->places.tables, code->tables,
-                             code->table_bytes, &context->base.error);
+                             code->table_bytes, "copy the weights",
+                             &context->base.error);
   }
   return status;
 }
@@ -406,8 +407,48 @@ static const char *arena_of(const hova_context *context) {
 static hova_status read_arena(hova_context *base, uint64_t offset,
                               uint64_t bytes, void *to) {
   gpu_context *context = as_gpu(base);
-  return hova_gpu_download(context->gpu, to, context->places.arena + offset,
-                           bytes, "read the arena", &base->error);
+  hova_status status = hova_gpu_check(context->gpu, &base->error);
+  return status != HOVA_OK
+             ? status
+             : hova_gpu_download(context->gpu, to,
+                                 context->places.arena + offset, bytes,
+                                 "read the arena", &base->error);
+}
+
+/// Bytes 0xff, a piece at a time.
+static hova_status fill(gpu_context *context, hova_device_address to,
+                        uint64_t bytes) {
+  static const uint64_t kPiece = 1 << 20;
+  hova_error *error = &context->base.error;
+  char *piece = malloc(kPiece);
+  if (!piece) {
+    return hova_fail(error, HOVA_OUT_OF_MEMORY, "out of memory for %u bytes",
+                     (unsigned)kPiece);
+  }
+  memset(piece, 0xff, kPiece);
+  hova_status status = HOVA_OK;
+  for (uint64_t at = 0; at < bytes && status == HOVA_OK; at += kPiece) {
+    uint64_t size = bytes - at < kPiece ? bytes - at : kPiece;
+    status = hova_gpu_upload(context->gpu, to + at, piece, size,
+                             "fill its memory", error);
+  }
+  free(piece);
+  return status;
+}
+
+static hova_status poison(hova_context *base) {
+  gpu_context *context = as_gpu(base);
+  const hova_program *program = base->program;
+  hova_status status = hova_gpu_check(context->gpu, &base->error);
+  if (status == HOVA_OK) {
+    status = fill(context, context->places.arena, program->arena_bytes);
+  }
+  for (uint32_t i = program->num_inputs;
+       i < count_tensors(program) && status == HOVA_OK; ++i) {
+    status =
+        fill(context, context->staged[i], hova_info_bytes(info_of(program, i)));
+  }
+  return status;
 }
 
 static uint64_t memory_of(const hova_context *context) {
@@ -429,6 +470,7 @@ const hova_machine hova_gpu_machine = {
     .threads_of = threads_of,
     .arena_of = arena_of,
     .read_arena = read_arena,
+    .poison = poison,
     .memory_of = memory_of,
     .flush_caches = flush_caches,
     .inspection = &hova_gpu_inspection,

@@ -55,9 +55,10 @@ hova_status hova_gpu_allocate(hova_gpu *gpu, uint64_t size,
 bool hova_gpu_reads_host(const hova_gpu *gpu);
 
 /// Copies `bytes` of the host's memory to the device, and waits for it.
+/// `cannot` says what fails, as in "cannot copy the weights".
 hova_status hova_gpu_upload(hova_gpu *gpu, hova_device_address to,
                             const void *from, uint64_t bytes,
-                            hova_error *error);
+                            const char *cannot, hova_error *error);
 
 /// What the processor reads at an address of the device; null: nothing.
 const char *hova_gpu_host_view(const hova_gpu *gpu,
@@ -89,8 +90,8 @@ typedef struct hova_gpu_job {
 hova_status hova_gpu_run(hova_gpu *gpu, const hova_gpu_job *job,
                          hova_error *error);
 
-/// Copies from the device to the host after what is in the queue, and waits.
-/// `cannot` says what fails, as in "cannot read an input".
+/// Copies from the device to the host after what is in the queue, and waits;
+/// `cannot` is as above.
 hova_status hova_gpu_download(hova_gpu *gpu, void *to, hova_device_address from,
                               uint64_t bytes, const char *cannot,
                               hova_error *error);

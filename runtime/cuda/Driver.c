@@ -261,7 +261,7 @@ hova_status hova_gpu_owns(hova_gpu *gpu, hova_device_address address,
 
 hova_status hova_gpu_upload(hova_gpu *gpu, hova_device_address to,
                             const void *from, uint64_t bytes,
-                            hova_error *error) {
+                            const char *cannot, hova_error *error) {
   hova_status status = hova_driver_enter(gpu, error);
   if (status != HOVA_OK) {
     return status;
@@ -273,8 +273,7 @@ hova_status hova_gpu_upload(hova_gpu *gpu, hova_device_address to,
   }
   hova_driver_leave(gpu);
   return result == 0 ? HOVA_OK
-                     : hova_gpu_fail(gpu, result, HOVA_REJECTED,
-                                     "copy the weights", error);
+                     : hova_gpu_fail(gpu, result, HOVA_REJECTED, cannot, error);
 }
 
 hova_status hova_gpu_download(hova_gpu *gpu, void *to, hova_device_address from,

@@ -125,7 +125,8 @@ hova_status hova_gpu_allocate(hova_gpu *gpu, uint64_t size,
 
 hova_status hova_gpu_upload(hova_gpu *gpu, hova_device_address to,
                             const void *from, uint64_t bytes,
-                            hova_error *error) {
+                            const char *cannot, hova_error *error) {
+  (void)cannot;
   (void)error;
   memcpy((void *)(uintptr_t)to, from, bytes);
   memset(gpu->written + (to - (uintptr_t)gpu->memory), 1, bytes);
@@ -414,7 +415,8 @@ hova_status hova_gpu_run(hova_gpu *gpu, const hova_gpu_job *job,
   hova_status status = HOVA_OK;
   for (uint32_t i = 0; i < job->num_uploads && status == HOVA_OK; ++i) {
     const hova_gpu_copy *copy = &job->uploads[i];
-    status = hova_gpu_upload(gpu, copy->device, copy->host, copy->bytes, error);
+    status = hova_gpu_upload(gpu, copy->device, copy->host, copy->bytes,
+                             "copy an input", error);
   }
   if (status == HOVA_OK) {
     status = run_launches(gpu, job, error);

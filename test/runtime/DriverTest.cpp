@@ -290,6 +290,27 @@ TEST_F(Driver, the_arena_is_read_after_a_kernel_and_a_failure_is_told) {
             0u);
 }
 
+TEST_F(Driver, nothing_of_a_run_is_left_after_poison) {
+  DeviceContext program;
+  DeviceCall call;
+  ASSERT_EQ(program.run(call), HOVA_OK) << program.message;
+  ASSERT_EQ(hova_poison(program.context), HOVA_OK);
+  uint32_t word = 0;
+  for (uint64_t at : {64, 64 + 32 + 4}) {
+    ASSERT_EQ(hova_read_arena(program.context, at, sizeof word, &word),
+              HOVA_OK);
+    EXPECT_EQ(word, 0xffffffffu);
+  }
+  call.clear();
+  ASSERT_EQ(program.run(call), HOVA_OK) << program.message;
+  EXPECT_TRUE(call.isRight());
+  stand_in_fail("cuMemcpyHtoDAsync_v2", 1, 700);
+  EXPECT_EQ(hova_poison(program.context), HOVA_REJECTED);
+  EXPECT_EQ(std::string(hova_message(program.context))
+                .rfind("cannot fill its memory on Stand-in GPU", 0),
+            0u);
+}
+
 //===----------------------------------------------------------------------===//
 // What a machine lacks
 //===----------------------------------------------------------------------===//

@@ -192,6 +192,7 @@ int Verification::run(bool json) {
     }
     return reportError(std::move(error));
   }
+  program.program->stop();
   writer->end(*verdict, findFault(*verdict, *program.program));
   return verdict->passed() ? Ok : Differs;
 }

@@ -35,7 +35,8 @@ static BlockArgument bufferOf(Value address) {
     }
   }
   auto argument = cast<BlockArgument>(address);
-  return isa<LLVM::LLVMFuncOp>(argument.getOwner()->getParentOp())
+  Block *block = argument.getOwner();
+  return block->isEntryBlock() && isa<LLVM::LLVMFuncOp>(block->getParentOp())
              ? argument
              : BlockArgument();
 }
@@ -93,8 +94,11 @@ public:
 private:
   bool mayMove(Operation *op) const {
     if (auto load = dyn_cast<LLVM::LoadOp>(op)) {
+      // Buffers of a launch do not overlap: one that no pointer to it writes to
+      // stays as it is.
       BlockArgument buffer = bufferOf(load.getAddr());
       return buffer && !load.getVolatile_() &&
+             load.getOrdering() == LLVM::AtomicOrdering::not_atomic &&
              !uses[buffer.getArgNumber()].isWritten;
     }
     // Intrinsics that kernels call are functions of numbers.

@@ -157,21 +157,35 @@ static LogicalResult checkPlacements(KernelOp kernel) {
 
 /// Kernels count the bytes from where a value begins in 32 bits with a sign.
 static LogicalResult checkSizes(KernelOp kernel) {
-  Block &body = kernel.getBody().front();
-  SmallVector<Value> values(body.getArguments());
-  llvm::append_range(values, body.getTerminator()->getOperands());
-  for (Value value : values) {
+  auto check = [](Operation *op, StringRef does, Value value,
+                  int64_t rowLength) -> LogicalResult {
     auto type = cast<RankedTensorType>(value.getType());
     int64_t bytes = llvm::divideCeil(type.getElementTypeBitWidth(), 8);
     int64_t width = type.getRank() ? type.getShape().back() : 1;
     int64_t rows = width ? type.getNumElements() / width : 0;
-    if (rows * llvm::alignTo(width * bytes, kSectorBytes) > kMostMatrixBytes) {
-      Operation *writer = value.getDefiningOp();
-      Operation *op = writer ? writer : firstOf(kernel);
-      return op->emitOpError("has code for a GPU for values of at most 2 GiB, ")
-             << (writer ? "and writes " : "and reads ") << type.getNumElements()
-             << " elements of " << bytes << " bytes"
-             << "; a CPU runs it (--target=cpu)";
+    if (rows * rowLength * bytes <= kMostMatrixBytes) {
+      return success();
+    }
+    return op->emitOpError("has code for a GPU for values below 2 GiB, and ")
+           << does << " " << rows << " rows of " << rowLength * bytes
+           << " bytes; a CPU runs it (--target=cpu)";
+  };
+  Block &body = kernel.getBody().front();
+  for (Value value : body.getArguments()) {
+    // Rows of what another kernel writes may be longer: it is checked there.
+    auto type = cast<RankedTensorType>(value.getType());
+    int64_t width = type.getRank() ? type.getShape().back() : 1;
+    if (failed(check(firstOf(kernel), "reads", value, width))) {
+      return failure();
+    }
+  }
+  for (auto [number, value] :
+       llvm::enumerate(body.getTerminator()->getOperands())) {
+    Operation *writer = value.getDefiningOp();
+    LayoutAttr layout = layoutOfResult(kernel, number, value);
+    if (failed(check(writer ? writer : firstOf(kernel), "writes", value,
+                     layout.getSize()))) {
+      return failure();
     }
   }
   return success();

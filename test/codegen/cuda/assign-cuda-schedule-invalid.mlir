@@ -153,7 +153,7 @@ func.func @main(%x: tensor<4x4x8xf32>) -> tensor<1x16x8xf32> {
 func.func @main(%x: tensor<2x524288x1024xf32>) -> tensor<2x524288x1024xf32> {
   %r = hova.kernel "k" (%x) {
   ^bb0(%x_: tensor<2x524288x1024xf32>):
-    // expected-error@+1 {{'hova.activation' op has code for a GPU for values of at most 2 GiB, and reads 1073741824 elements of 4 bytes; a CPU runs it (--target=cpu)}}
+    // expected-error@+1 {{'hova.activation' op has code for a GPU for values below 2 GiB, and reads 1048576 rows of 4096 bytes; a CPU runs it (--target=cpu)}}
     %1 = hova.activation relu %x_ : tensor<2x524288x1024xf32>
     hova.yield %1 : tensor<2x524288x1024xf32>
   } : (tensor<2x524288x1024xf32>) -> tensor<2x524288x1024xf32>
@@ -165,7 +165,7 @@ func.func @main(%x: tensor<2x524288x1024xf32>) -> tensor<2x524288x1024xf32> {
 func.func @main(%x: tensor<2x524288x8xbf16>, %w: tensor<8x2048xbf16>) -> tensor<2x524288x2048xbf16> {
   %r = hova.kernel "k" (%x, %w) {
   ^bb0(%x_: tensor<2x524288x8xbf16>, %w_: tensor<8x2048xbf16>):
-    // expected-error@+1 {{'hova.linear' op has code for a GPU for values of at most 2 GiB, and writes 2147483648 elements of 2 bytes; a CPU runs it (--target=cpu)}}
+    // expected-error@+1 {{'hova.linear' op has code for a GPU for values below 2 GiB, and writes 1048576 rows of 4096 bytes; a CPU runs it (--target=cpu)}}
     %1 = hova.linear %x_, %w_ : tensor<2x524288x8xbf16>, tensor<8x2048xbf16> -> tensor<2x524288x2048xbf16>
     hova.yield %1 : tensor<2x524288x2048xbf16>
   } : (tensor<2x524288x8xbf16>, tensor<8x2048xbf16>) -> tensor<2x524288x2048xbf16>

@@ -280,7 +280,7 @@ EQUAL: dict[str, str] = {
     r"logits.*: interpreted: an element without its mask \d+ of \d+": "what is read there is not stored, or has a weight of 0",
     r"scaled heads: interpreted: an element without its mask ([1-4] of 8|1 of 10)": "what is read there is masked once more",
     r"product with positions: interpreted: one too many 18 of 39": "of a position after the row the sum is not stored",
-    r"slice of columns: interpreted: one too few 5 of 10": "what is read of columns after the last is not stored",
+    r"slice of columns: interpreted: one too few 5 of 10|slice of rows: interpreted: one too many 3 of 7": "what is read of columns after the last is not stored",
     r"(first token|pool of layers|sorted states): interpreted: one too many 1 of \d+": "a row is read only where it is stored",
     r"joined (columns|rows): interpreted: an element without its mask \d+ of \d+": "what is read there is another input's, or not stored",
     r"shares: interpreted: an element without its mask ([1-4] of 8|1 of 12)": "after the last column there is -inf instead",

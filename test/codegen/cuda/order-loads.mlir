@@ -87,3 +87,23 @@ llvm.func @few(%x: !llvm.ptr<1>, %y: !llvm.ptr<1>) {
   llvm.store %1, %y : f32, !llvm.ptr<1>
   llvm.return
 }
+
+// -----
+
+// Of a pointer that comes from another block nobody asks which buffer it is in.
+// CHECK-LABEL: @of_another_block
+llvm.func @of_another_block(%x: !llvm.ptr<1>, %y: !llvm.ptr<1>) {
+  llvm.br ^bb1(%y : !llvm.ptr<1>)
+^bb1(%p: !llvm.ptr<1>):
+  %p1 = llvm.getelementptr %p[1] : (!llvm.ptr<1>) -> !llvm.ptr<1>, f32
+  %p2 = llvm.getelementptr %p[2] : (!llvm.ptr<1>) -> !llvm.ptr<1>, f32
+  // CHECK-COUNT-3: llvm.load
+  // CHECK-COUNT-3: llvm.store
+  %0 = llvm.load %p : !llvm.ptr<1> -> f32
+  %1 = llvm.load %p1 : !llvm.ptr<1> -> f32
+  %2 = llvm.load %p2 : !llvm.ptr<1> -> f32
+  llvm.store %1, %y : f32, !llvm.ptr<1>
+  llvm.store %2, %y : f32, !llvm.ptr<1>
+  llvm.store %0, %y : f32, !llvm.ptr<1>
+  llvm.return
+}

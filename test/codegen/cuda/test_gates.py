@@ -40,12 +40,12 @@ def attention(batch, queries, warps):
 
 WIDE = ("--column-warps=4",)
 PRODUCTS = {
-    "patches, batch 8": (product(1568, 768, 768, 128, 128), MANY_ROWS),
+    "patches, batch 8, large blocks": (product(1568, 768, 768, 128, 128), MANY_ROWS),
     "queries, keys and values, batch 8": (product(1576, 768, 2304, 128, 128), MANY_ROWS),
-    "projection, batch 8": (product(1576, 768, 768, 128, 128), MANY_ROWS),
+    "projection, batch 8, large blocks": (product(1576, 768, 768, 128, 128), MANY_ROWS),
     "first layer, batch 8": (product(1576, 768, 3072, 128, 128, "--gelu"), MANY_ROWS),
     "first layer, batch 8, wide blocks": (product(1576, 768, 3072, 128, 256, "--gelu", *WIDE), MANY_ROWS),
-    "second layer, batch 8": (product(1576, 3072, 768, 128, 128), MANY_ROWS),
+    "second layer, batch 8, large blocks": (product(1576, 3072, 768, 128, 128), MANY_ROWS),
     "classes, batch 8": (product(8, 768, 1000, 64, 64), FEW_BLOCKS),
     "patches": (product(196, 768, 768, 64, 64), FEW_BLOCKS),
     "queries, keys and values": (product(197, 768, 2304, 64, 128), FEW_ROWS),

@@ -120,7 +120,7 @@ def run_of_library(case, inputs, stream):
     """The outputs are in float32."""
     model = Model(case.folder / "model.so", case.description.stem, stream=stream.cuda_stream, target="cuda")
     outputs = {name: torch.empty(shape, device="cuda") for name, shape in model.outputs.items()}
-    return Contestant("hova", lambda: model(inputs, outputs), lambda: list(outputs.values()))
+    return Contestant("hova", lambda: model(inputs, outputs), lambda: list(outputs.values())), model
 
 
 def graph_of(run, stream):
@@ -152,7 +152,8 @@ def run_of_peer(peer, net, inputs, stream):
 def largest_error(outputs, truth):
     """The largest difference, in parts of the largest magnitude."""
     parts = zip(outputs, truth, strict=True)
-    return max(float((ours.float() - theirs).abs().max() / theirs.abs().max()) for ours, theirs in parts)
+    # Of numbers and what is none, NumPy's largest is none.
+    return float(np.max([float((ours.float() - theirs).abs().max() / theirs.abs().max()) for ours, theirs in parts]))
 
 
 @torch.no_grad()
@@ -167,7 +168,8 @@ def measured(case, peers, seconds):
     cast = {name: value.to(dtype) if value.is_floating_point() else value for name, value in here.items()}
     record = {"label": case.label, "dtype": case.dtype, "contestants": []}
     with torch.cuda.stream(stream):
-        contestants = [run_of_library(case, here, stream)]
+        own, model = run_of_library(case, here, stream)
+        contestants = [own]
         for peer in peers:
             try:
                 contestants.append(run_of_peer(peer, net, cast, stream))
@@ -180,6 +182,7 @@ def measured(case, peers, seconds):
         for _ in range(ROUNDS):
             for contestant in contestants:
                 contestant.turn(seconds / ROUNDS)
+    model.close()
     record["contestants"] += [contestant.record() for contestant in contestants]
     if not contestants[0].error <= TOLERANCES[case.dtype]:
         record["wrong"] = contestants[0].error
@@ -233,7 +236,7 @@ def main():
         parts = (name.partition(":") for name in arguments.model)
         suite = [(name, settings.split(",") if settings else []) for name, _, settings in parts]
     torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False
-    results = {"machine": machine(), "cases": []}
+    results, failed = {"machine": machine(), "cases": []}, 0
     print(json.dumps(results["machine"]))
     print("| model | type | hova, ms | torch, ms (over hova) | graph | inductor | largest error |\n|---|---|---|---|---|---|---|", flush=True)
     with tempfile.TemporaryDirectory() as scratch, ThreadPoolExecutor() as pool:
@@ -246,12 +249,13 @@ def main():
                 record = measured(case, [peer for peer in PEERS if peer in arguments.peers.split(",")], arguments.seconds)
             except Exception as error:  # one model that fails does not keep the others from being measured
                 print(f"| {case.label} | {case.dtype} | failed: {error!r} |", flush=True)
+                failed += 1
                 continue
             results["cases"].append(record)
             print(table(record), flush=True)
             if arguments.out:
                 arguments.out.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
-    return 1 if any("wrong" in case for case in results["cases"]) else 0
+    return 1 if failed or any("wrong" in case for case in results["cases"]) else 0
 
 
 if __name__ == "__main__":

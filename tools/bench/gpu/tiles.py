@@ -52,8 +52,8 @@ class Kernel:
         emit = [str(BIN / "cuda-kernel"), *words]
         self.grid = grid
         lowered = subprocess.run([*emit, "--emit=nvvm"], capture_output=True, text=True, check=False)
-        self.problem = lowered.stderr.strip().splitlines()[:1]
-        if lowered.returncode:
+        self.problem = lowered.stderr.strip() if lowered.returncode else ""
+        if self.problem:
             return
         self.shared = int(re.search(r"hova\.group_bytes = (\d+)", lowered.stdout)[1])
         self.threads = int(re.search(r"nvvm\.reqntid = array<i32: (\d+)", lowered.stdout)[1])
@@ -171,7 +171,10 @@ def main():
         made = [[(label, future.result()) for label, future in kernels] for kernels in made]
         for (shape, _, measure), kernels in zip(work, made, strict=True):
             times = measure(shape, kernels)
-            results.append({"shape": shape, "us": times})
+            problems = {label: kernel.problem for label, kernel in kernels if kernel.problem}
+            results.append({"shape": shape, "us": times, "no code": problems})
+            for label, problem in problems.items():
+                print(f"no code for {label}: {problem}", file=sys.stderr)
             print(shape, "  ".join(f"{label} {time:.2f}" for label, time in times.items()), flush=True)
     if arguments.out:
         arguments.out.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
