@@ -85,7 +85,7 @@ const hova_machine *hova_machine_for(const hova_program *program);
 
 /// Sets what functions of Machine.inspection are for every machine.
 #define HOVA_INSPECTION(SET_ORDER, SET_SUMS)                                   \
-  {hova_arena_of, hova_memory_of,     hova_read_arena, hova_poison,            \
-   hova_set_hook, hova_set_intercept, SET_ORDER,       SET_SUMS}
+  {hova_read_arena,    hova_poison, hova_set_hook,                             \
+   hova_set_intercept, SET_ORDER,   SET_SUMS}
 
 #endif // HOVA_RUNTIME_MACHINE_H

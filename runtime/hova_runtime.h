@@ -605,8 +605,6 @@ void hova_flush_caches(const hova_context *context);
 /// Functions of the runtime that a program is linked with, for tools that look
 /// into the contexts of a library: PREFIX_inspection gives them.
 typedef struct hova_inspection {
-  const char *(*arena_of)(const hova_context *context);
-  uint64_t (*memory_of)(const hova_context *context);
   hova_status (*read_arena)(hova_context *context, uint64_t offset,
                             uint64_t bytes, void *to);
   hova_status (*poison)(hova_context *context);

@@ -258,7 +258,7 @@ def run_peers(record):
 
 
 def run_gpu():
-    """A driver starts about three processes a second, however many begin at a time."""
+    """Beside each other, though a driver starts about three processes a second and no more."""
     return run_pytest("gpu", "venv-test", GPU, options=["-n", os.cpu_count()])
 
 

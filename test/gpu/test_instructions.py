@@ -7,7 +7,8 @@ import re
 
 import numpy as np
 import pytest
-from running import BIN, run
+from kernels import BIN
+from test_gpu import run
 from test_kernels import CASES
 
 # Kernels with faults are not for devices. Each with how many there are at least.

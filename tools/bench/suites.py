@@ -17,6 +17,18 @@ def batched(models):
     ]
 
 
+# Of tools/bench/gpu, which has batches of its own.
+GPU = [
+    ("vit_b16", []),
+    ("vit_b16", BOTH),
+    ("swin_t", []),
+    ("tnt_s", []),
+    ("omninet_b16", []),
+    ("m2", []),
+    ("bert_base", []),
+    ("lm", []),
+]
+
 DENSE = [
     ("vit_b16", []),
     ("bert_base", []),

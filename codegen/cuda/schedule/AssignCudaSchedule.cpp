@@ -42,11 +42,17 @@ static bool mustBeDense(Value value) {
   });
 }
 
+/// The columns of a value as a matrix.
+static int64_t columnsOf(Value value) {
+  auto type = cast<RankedTensorType>(value.getType());
+  return type.getRank() ? type.getShape().back() : 1;
+}
+
 /// The layout of result `number` of the kernel, whose value is `computed`.
 static LayoutAttr layoutOfResult(KernelOp kernel, unsigned number,
                                  Value computed) {
   auto type = cast<RankedTensorType>(computed.getType());
-  int64_t width = type.getRank() ? type.getShape().back() : 1;
+  int64_t width = columnsOf(computed);
   int64_t bytes = llvm::divideCeil(type.getElementTypeBitWidth(), 8);
   Value result = kernel.getResult(number);
   bool isDense = mustBeDense(result);
@@ -161,7 +167,7 @@ static LogicalResult checkSizes(KernelOp kernel) {
                   int64_t rowLength) -> LogicalResult {
     auto type = cast<RankedTensorType>(value.getType());
     int64_t bytes = llvm::divideCeil(type.getElementTypeBitWidth(), 8);
-    int64_t width = type.getRank() ? type.getShape().back() : 1;
+    int64_t width = columnsOf(value);
     int64_t rows = width ? type.getNumElements() / width : 0;
     if (rows * rowLength * bytes <= kMostMatrixBytes) {
       return success();
@@ -173,9 +179,7 @@ static LogicalResult checkSizes(KernelOp kernel) {
   Block &body = kernel.getBody().front();
   for (Value value : body.getArguments()) {
     // Rows of what another kernel writes may be longer: it is checked there.
-    auto type = cast<RankedTensorType>(value.getType());
-    int64_t width = type.getRank() ? type.getShape().back() : 1;
-    if (failed(check(firstOf(kernel), "reads", value, width))) {
+    if (failed(check(firstOf(kernel), "reads", value, columnsOf(value)))) {
       return failure();
     }
   }

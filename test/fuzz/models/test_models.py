@@ -17,7 +17,7 @@ from expressions import evaluate
 from judge import judge
 from model import Model
 from shrink import shrink, smaller_expressions
-from trial import HOVA, Trial, Verdict, bits
+from trial import HOVA, Trial, Verdict, bits, run_all
 
 MODELS = 200
 DESCRIPTIONS = 4000  # for words that are rare
@@ -36,10 +36,9 @@ GPU_MODELS = [*range(120), 1079, 1175, 1538]
 @pytest.mark.parametrize("first", range(0, len(GPU_MODELS), 41))
 def test_random_models_equal_numpy_on_an_emulated_gpu(first, tmp_path):
     """Or, of a few, compilation says in a sentence what is too large for a GPU."""
-    trials = [Trial.draw(seed, target="cuda-emulated") for seed in GPU_MODELS[first : first + 41]]
-    verdicts = {trial.seed: trial.run(tmp_path) for trial in trials}
-    assert not [(seed, str(verdict)) for seed, verdict in verdicts.items() if verdict]
-    assert sum(bool(trial.refused) for trial in trials) <= 2
+    failed, refused = run_all(GPU_MODELS[first : first + 41], tmp_path, target="cuda-emulated")
+    assert not failed
+    assert len(refused) <= 2
 
 
 # --- everything is drawn -------------------------------------------------------------

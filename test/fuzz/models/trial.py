@@ -220,6 +220,19 @@ class Trial:
         return None
 
 
+def run_all(seeds, folder, **fixed):
+    """Draws and runs a trial for each seed: the seed and verdict of each that fails, and the
+    seeds of those that the target has no code for."""
+    failed, refused = [], []
+    for seed in seeds:
+        trial = Trial.draw(seed, **fixed)
+        if verdict := trial.run(folder):
+            failed.append((seed, str(verdict)))
+        if trial.refused:
+            refused.append(seed)
+    return failed, refused
+
+
 def without_demands(description):
     """The description without "require", anywhere."""
     if isinstance(description, dict):

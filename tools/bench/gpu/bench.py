@@ -20,6 +20,7 @@ import sys
 import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from statistics import median
 
@@ -33,27 +34,17 @@ sys.path[:0] = [str(SOURCE / folder) for folder in ("tools/bench", "examples/tor
 import classify  # noqa: E402
 from contest import TOLERANCES  # noqa: E402
 from dlpack_model import Model  # noqa: E402
+from events import milliseconds  # noqa: E402
 from machine import commit  # noqa: E402
 from nets import FAMILIES  # noqa: E402
 from nets.layers_torch import Net  # noqa: E402
 from programs import call  # noqa: E402
-from workload import Case  # noqa: E402
+from suites import GPU  # noqa: E402
+from workload import DTYPES, Case  # noqa: E402
 
 TYPES = {"f32": torch.float32, "bf16": torch.bfloat16, "f16": torch.float16}
 PEERS = ("torch", "graph", "inductor")
-BOTH = ["horizontal=true", "vertical=true"]
-# Model and settings, each at these batches.
 BATCHES = (1, 8, 32)
-SUITE = [
-    ("vit_b16", []),
-    ("vit_b16", BOTH),
-    ("swin_t", []),
-    ("tnt_s", []),
-    ("omninet_b16", []),
-    ("m2", []),
-    ("bert_base", []),
-    ("lm", []),
-]
 ROUNDS = 5
 WARMUP_RUNS = 5
 LEAST_RUNS = 10
@@ -73,12 +64,7 @@ class Contestant:
         torch.cuda.synchronize()
         samples, end = [], time.monotonic() + seconds
         while len(samples) < LEAST_RUNS or time.monotonic() < end:
-            events = [torch.cuda.Event(enable_timing=True) for _ in range(2)]
-            events[0].record()
-            self.run()
-            events[1].record()
-            events[1].synchronize()
-            samples.append(events[0].elapsed_time(events[1]))
+            samples.append(milliseconds(self.run))
         self.rounds.append(samples)
 
     def record(self):
@@ -97,15 +83,15 @@ def inputs_of_library(path, prefix):
     describe = getattr(ctypes.CDLL(str(path)), f"{prefix}_program")
     describe.restype = ctypes.POINTER(classify.Program)
     program = describe().contents
+    names = {dtype: name for name, dtype in DTYPES.items()}
     for info in program.inputs[: program.num_inputs]:
-        dtype = {np.float32: "f32", np.int32: "i32", np.int64: "i64", np.bool_: "bool"}[classify.DTYPES[info.dtype]]
-        yield info.name.decode(), dtype, list(info.dims[: info.rank]), info.lower, info.upper - 1
+        yield info.name.decode(), names[classify.DTYPES[info.dtype]], list(info.dims[: info.rank]), info.lower, info.upper - 1
 
 
-def compiled(case):
-    """The library, made with weights that are written before."""
-    case.write_weights(case.hova)
-    words = [case.hova, "compile", *case.arguments, f"--dtype={case.dtype}", "--target=cuda", "--weights", case.weights]
+def compiled(hova, case):
+    """The case, after its library was made with weights that are written before."""
+    case.write_weights(hova)
+    words = [hova, "compile", *case.arguments, f"--dtype={case.dtype}", "--target=cuda", "--weights", case.weights]
     call([*words, "--emit=lib", "-o", case.folder / "model"])
     case.draw_inputs(inputs_of_library(case.folder / "model.so", case.description.stem))
     return case
@@ -117,7 +103,7 @@ def inputs_of(case):
 
 
 def run_of_library(case, inputs, stream):
-    """The outputs are in float32."""
+    """The contestant, whose outputs are in float32, and the model, which is to be closed."""
     model = Model(case.folder / "model.so", case.description.stem, stream=stream.cuda_stream, target="cuda")
     outputs = {name: torch.empty(shape, device="cuda") for name, shape in model.outputs.items()}
     return Contestant("hova", lambda: model(inputs, outputs), lambda: list(outputs.values())), model
@@ -231,7 +217,7 @@ def main():
     parser.add_argument("--seconds", type=float, default=1.0, help="of each contestant (default: 1)")
     parser.add_argument("--out", type=Path, help="a file for all figures, as JSON")
     arguments = parser.parse_args()
-    suite = SUITE
+    suite = GPU
     if arguments.model:
         parts = (name.partition(":") for name in arguments.model)
         suite = [(name, settings.split(",") if settings else []) for name, _, settings in parts]
@@ -243,8 +229,7 @@ def main():
         cases = []
         for i, ((model, settings), batch) in enumerate(itertools.product(suite, arguments.batch or BATCHES)):
             cases.append(Case(SOURCE / f"examples/models/{model}.json", [*settings, f"batch={batch}"], Path(scratch) / str(i), arguments.dtype))
-            cases[-1].hova = arguments.hova
-        for case in list(pool.map(compiled, cases)):  # all of them first: nothing else runs while the GPU is timed
+        for case in list(pool.map(partial(compiled, arguments.hova), cases)):  # all of them first: nothing else runs while the GPU is timed
             try:
                 record = measured(case, [peer for peer in PEERS if peer in arguments.peers.split(",")], arguments.seconds)
             except Exception as error:  # one model that fails does not keep the others from being measured

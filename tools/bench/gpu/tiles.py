@@ -22,6 +22,7 @@ from statistics import median
 
 import torch
 import torch.nn.functional as F
+from events import milliseconds
 
 BIN = Path(os.environ.get("HOVA_BUILD", Path(__file__).resolve().parents[3] / "build")) / "bin"
 LAUNCHES, REPLAYS = 20, 15
@@ -88,14 +89,7 @@ def microseconds(launch):
         with torch.cuda.graph(graph, stream=stream):
             for i in range(LAUNCHES):
                 launch(i)
-        samples = []
-        for _ in range(REPLAYS):
-            events = [torch.cuda.Event(enable_timing=True) for _ in range(2)]
-            events[0].record()
-            graph.replay()
-            events[1].record()
-            events[1].synchronize()
-            samples.append(events[0].elapsed_time(events[1]))
+        samples = [milliseconds(graph.replay) for _ in range(REPLAYS)]
     return 1e3 * median(samples[3:]) / LAUNCHES
 
 
