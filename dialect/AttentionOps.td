@@ -62,10 +62,10 @@ def Hova_AttentionOp : Hova_Op<"attention", [Pure, AttrSizedOperandSegments,
     captured tensors (`hova.element`). Scores are f32 at least.
 
     Finite scores of any size have a softmax; with one, a row with a score of
-    +inf or NaN that is kept, or with none but -inf, is NaN. A key is also masked where the
-    region makes -inf of a raw score of 0, as a bias of -inf does. A row without
-    kept keys yields 0 (`empty_row = zero`) or the mean of all values
-    (`uniform`).
+    +inf or NaN that is kept, or with none but -inf, is NaN. A key is also masked
+    whose score is -inf, where the region would make -inf of a raw score of 0 as
+    well, as a bias of -inf does. A row without kept keys yields 0
+    (`empty_row = zero`) or the mean of all values (`uniform`).
 
     - C1: query, key and value have three dimensions and share batch; key and
       value share kv_len.

@@ -42,7 +42,7 @@ def Hova_BlockSparseAttentionOp
 
     The region `scores` is that of `hova.attention`: it makes a score of a raw
     one, whatever the blocks, and says whether the key is kept. A key is also
-    masked where the region makes -inf of a raw score of 0. Scores and softmax
+    masked whose score is -inf, where a raw score of 0 would be, too. Scores and softmax
     are f32 at least. A row all of whose scores are -inf, one without kept keys
     above all, is 0.
 

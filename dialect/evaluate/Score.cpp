@@ -345,11 +345,11 @@ template <typename T> std::vector<bool> HeadScores<T>::findKept(int64_t query) {
   bool hasRun = false;
   for (size_t j = 0; j < kept.size(); ++j) {
     kept[j] = own.isKept(j);
-    if (!kept[j] || std::isfinite(own.scores()[j])) {
+    if (!kept[j] || own.scores()[j] != none) {
       continue;
     }
-    // A score that is no number: is it the region that masks, as a bias of
-    // -inf does, or was the raw score none?
+    // Is it the region that masks, as a bias of -inf does, or was the raw score
+    // -inf?
     if (!hasRun) {
       ofZero.run(batch, head, query, zeros.data());
       hasRun = true;

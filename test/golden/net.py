@@ -242,6 +242,7 @@ class Net:
         `own` is what the description makes of scores (scores.Own).
         """
         if own:
+            masks["of_zeros"] = own.of(self, np.zeros_like(scores))[0]
             scores, kept = own.of(self, self.keep(scores))
             mask = kept if mask is None else kept & mask
         given = scores[..., : scores.shape[-1] - slots]
@@ -263,8 +264,9 @@ class Net:
         seen = oracle.blocks_seen(blocks, table).astype(q.dtype)
         keep = oracle.kept(scores.shape, **masks)
         if own:
+            of_zeros = own.of(self, np.zeros_like(scores))[0]
             scores, kept = own.of(self, self.keep(scores))
-            keep = keep & kept
+            keep = keep & kept & oracle.unmasked(scores, of_zeros)
         weights = oracle.sparse_probabilities(self.keep(scores), keep, seen, block_size)
         return self.keep(self.mix(weights, v))
 

@@ -86,11 +86,11 @@ def share_heads(x, heads):
     return np.repeat(x, heads // x.shape[1], axis=1)
 
 
-def kept(shape, causal=False, key_valid=None, mask=None, score_bias=None):
+def kept(shape, causal=False, key_valid=None, mask=None):
     """Which of the scores [B, M, Nq, Nk] take part: all masks and-ed.
 
     Causal is aligned bottom-right, key_valid is [B, Nk], mask broadcasts to
-    the scores, and a score bias of -inf masks like a boolean.
+    the scores.
     """
     keep = np.ones(shape, dtype=bool)
     queries, keys = shape[-2:]
@@ -101,9 +101,16 @@ def kept(shape, causal=False, key_valid=None, mask=None, score_bias=None):
         keep &= key_valid[:, None, None, :]
     if mask is not None:
         keep &= mask
-    if score_bias is not None:
-        keep &= ~np.isneginf(np.broadcast_to(score_bias, shape))
     return keep
+
+
+def unmasked(scores, of_zeros):
+    """Which scores nothing but a product of -inf makes -inf: a bias of -inf masks
+    like a boolean, unless the score is NaN.
+
+    `of_zeros` is what the scores were if all products were 0.
+    """
+    return ~(np.isneginf(scores) & np.isneginf(of_zeros))
 
 
 def probabilities(scores, keep, empty_row="zero"):
@@ -168,9 +175,10 @@ def mix(weights, v):
 def attend(
     scores, v, score_bias=None, causal=False, key_valid=None, mask=None,
     empty_row="zero", slots=0, temperature=1.0, mix=mix, normalize="softmax",
+    of_zeros=0.0,
 ):
     """softmax(mask((scores + score_bias) / temperature)) V; `mix` is the product
-    with V.
+    with V, and `of_zeros` what the scores were if all products were 0.
 
     The last `slots` columns have no bias and are seen by every query.
     """
@@ -178,9 +186,10 @@ def attend(
     if score_bias is not None:
         scores = scores.copy()
         scores[..., :keys] += score_bias
-    seen = kept((*scores.shape[:-1], keys), causal, key_valid, mask, score_bias)
+        of_zeros = of_zeros + score_bias
     keep = np.ones(scores.shape, dtype=bool)
-    keep[..., :keys] = seen
+    keep[..., :keys] = kept((*scores.shape[:-1], keys), causal, key_valid, mask)
+    keep[..., :keys] &= unmasked(scores[..., :keys], of_zeros)
     if normalize != "softmax":
         return mix(weights_of(scores, keep, normalize), v)
     return mix(probabilities(scores / temperature, keep, empty_row), v)
