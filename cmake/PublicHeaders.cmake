@@ -29,7 +29,6 @@ set(HOVA_PUBLIC_HEADERS
   dialect/Similarity.h
   dialect/Similarity.td
   dialect/Site.h
-  dialect/SparseAttentionOps.h
   dialect/Storage.h
   dialect/TokenOps.h
   dialect/evaluate/Evaluate.h
@@ -94,7 +93,6 @@ set(HOVA_GENERATED_HEADERS
   dialect/ScheduleInterfaces.h.inc
   dialect/ScoreOps.h.inc
   dialect/SimilarityInterface.h.inc
-  dialect/SparseAttentionOps.h.inc
   dialect/TokenOps.h.inc
   dialect/WeightLayoutInterface.h.inc
   passes/fuse/FusionPolicy.h.inc)

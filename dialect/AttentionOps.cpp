@@ -3,6 +3,8 @@
 
 #include "dialect/AttentionOps.h"
 #include "dialect/Shapes.h"
+#include "llvm/ADT/Sequence.h"
+#include "llvm/Support/MathExtras.h"
 #include <cmath>
 
 using namespace mlir;
@@ -34,6 +36,52 @@ static LogicalResult verifyMemory(AttentionOp op) {
     return op.emitOpError("expects memory_key and memory_value [slots, width] "
                           "with the widths of key and value, got ")
            << shapeText(keys) << " and " << shapeText(values);
+  }
+  return success();
+}
+
+/// Below, the global blocks and the window are not apart.
+static constexpr int64_t kLeastBlocks = 4;
+
+SmallVector<int64_t> hova::alwaysSeenBlocks(int64_t block, int64_t blocks) {
+  if (block == 0 || block == blocks - 1) {
+    return llvm::to_vector(llvm::seq<int64_t>(blocks));
+  }
+  SmallVector<int64_t> seen = {0, block - 1, block, block + 1, blocks - 1};
+  seen.erase(llvm::unique(seen), seen.end()); // ascending as they are
+  return seen;
+}
+
+static LogicalResult verifyBlocks(AttentionOp op) {
+  if (!op.getBlock()) {
+    return op.getRandomBlocks() // C13
+               ? op.emitOpError("expects a block beside random_blocks")
+               : success();
+  }
+  int64_t queries = shapeOf(op.getQuery())[1], blocks = op.getBlocks();
+  if (!agree(queries, shapeOf(op.getKey())[1])) { // C12
+    return op.emitOpError("expects as many queries as keys with a block, got ")
+           << queries << " and " << shapeOf(op.getKey())[1];
+  }
+  if (blocks != kDynamic && blocks < kLeastBlocks) { // C12
+    return op.emitOpError("expects at least ")
+           << kLeastBlocks << " blocks of " << *op.getBlock() << " tokens, got "
+           << blocks;
+  }
+  if (op.getMemoryKey() || op.getScores()) { // C12
+    return op.emitOpError("expects neither a memory nor scores as a result "
+                          "with a block");
+  }
+  if (op.getEmptyRow() != EmptyRow::zero) { // C11
+    return op.emitOpError("expects empty_row zero with a block");
+  }
+  SmallVector<int64_t> table = {static_cast<int64_t>(op.getHeads()),
+                                combine(blocks, int64_t(2), std::minus<>()),
+                                kDynamic};
+  Value random = op.getRandomBlocks();
+  if (random && !agree(shapeOf(random), table)) { // C13
+    return op.emitOpError("expects random_blocks of shape ")
+           << shapeText(table) << ", got " << shapeText(shapeOf(random));
   }
   return success();
 }
@@ -96,7 +144,8 @@ LogicalResult AttentionOp::verify() {
     return emitOpError("expects empty_row zero without a softmax: the weights "
                        "of a row without kept keys are 0");
   }
-  return verifyMemory(*this); // C10
+  return failed(verifyMemory(*this)) ? failure() // C10
+                                     : verifyBlocks(*this);
 }
 
 LogicalResult AttentionOp::verifyRegions() { // C6 to C9
@@ -113,6 +162,18 @@ int64_t AttentionOp::getSlots() {
   return getMemoryKey() ? shapeOf(getMemoryKey()).front() : 0;
 }
 
+int64_t AttentionOp::getBlocks() {
+  return combine(shapeOf(getQuery())[1], static_cast<int64_t>(*getBlock()),
+                 [](int64_t tokens, int64_t block) -> int64_t {
+                   return llvm::divideCeil(tokens, block);
+                 });
+}
+
+int64_t AttentionOp::getRandomCount() {
+  return getRandomBlocks() ? shapeOf(getRandomBlocks()).back() : 0;
+}
+
+/// Which keys a block of queries reads is data.
 IterationSpace AttentionOp::getIterationSpace() {
   IterationSpaceBuilder builder(*this);
   ArrayRef<int64_t> q = shapeOf(getQuery()), v = shapeOf(getValue());
@@ -124,7 +185,13 @@ IterationSpace AttentionOp::getIterationSpace() {
   int64_t valueWidth = perHead(v[2], countKeyHeads());
   AffineExpr batch = builder.parallel("batch", q[0]);
   AffineExpr head = builder.parallel("head", heads);
-  AffineExpr query = builder.parallel("query", q[1]);
+  AffineExpr part, query;
+  if (std::optional<int64_t> block = getBlock()) {
+    part = builder.parallel("query_block", getBlocks());
+    query = part * *block + builder.parallel("query", *block);
+  } else {
+    query = builder.parallel("query", q[1]);
+  }
   AffineExpr channel = builder.parallel("channel", valueWidth);
   AffineExpr key = builder.reduction("key", v[1]);
   AffineExpr inner = builder.reduction("inner", keyWidth);
@@ -142,7 +209,7 @@ IterationSpace AttentionOp::getIterationSpace() {
   AffineExpr slot =
       getMemoryKey() ? builder.reduction("slot", getSlots()) : AffineExpr();
   auto captured = scoreRegion().getCaptured();
-  unsigned firstCaptured = getODSOperandIndexAndLength(6).first;
+  unsigned firstCaptured = getODSOperandIndexAndLength(7).first;
   for (OpOperand &operand : (*this)->getOpOperands().drop_front(3)) {
     Value value = operand.get();
     unsigned index = operand.getOperandNumber();
@@ -157,7 +224,7 @@ IterationSpace AttentionOp::getIterationSpace() {
       builder.operand(index, {queryColumn});
     } else if (value == getMemoryKey()) {
       builder.operand(index, {slot, keyColumn});
-    } else {
+    } else if (value == getMemoryValue()) {
       builder.operand(index, {slot, valueColumn});
     }
   }
@@ -165,9 +232,29 @@ IterationSpace AttentionOp::getIterationSpace() {
   if (getScores()) {
     builder.result({batch, head, query, key});
   }
-  builder.setUnits({batch, head});
-  builder.setBlockDim(query);
+  if (part) {
+    builder.setUnits({batch, head, part});
+  } else {
+    builder.setUnits({batch, head});
+    builder.setBlockDim(query);
+  }
   return builder.build();
+}
+
+/// Of whole blocks, as the papers count: neither a mask nor an unused entry nor
+/// a short last block lowers it.
+int64_t AttentionOp::countPairs() {
+  int64_t queries = shapeOf(getQuery())[1];
+  if (!getBlock()) {
+    return queries * (shapeOf(getKey())[1] + getSlots());
+  }
+  int64_t size = *getBlock(), blocks = getBlocks(), seen = 0;
+  for (int64_t block : llvm::seq(blocks)) {
+    bool isGlobal = block == 0 || block == blocks - 1;
+    seen += alwaysSeenBlocks(block, blocks).size() +
+            (isGlobal ? 0 : getRandomCount());
+  }
+  return seen * size * size;
 }
 
 std::optional<int64_t> AttentionOp::getAttentionMacs() {
@@ -175,9 +262,8 @@ std::optional<int64_t> AttentionOp::getAttentionMacs() {
     return std::nullopt;
   }
   ArrayRef<int64_t> q = shapeOf(getQuery()), v = shapeOf(getValue());
-  int64_t valueWidth = givesScoresAlone() ? 0 : staticSize({v[2]}) * getGroup();
-  return staticSize(q.take_front(2)) * (staticSize({v[1]}) + getSlots()) *
-         (staticSize({q[2]}) + valueWidth);
+  int64_t valueWidth = givesScoresAlone() ? 0 : v[2] * getGroup();
+  return q[0] * countPairs() * (q[2] + valueWidth);
 }
 
 /// Scores that are no product have operands of f32.
@@ -204,17 +290,25 @@ std::string AttentionOp::getRowRangeSubject() { return "attention"; }
 
 std::optional<Decline> AttentionOp::declineRowRange(int64_t offset,
                                                     int64_t count) {
-  if (!getScores()) {
-    return std::nullopt;
+  if (getScores()) {
+    return Decline{"attention gives the scores of all queries",
+                   "no other layer reads its scores"};
   }
-  return Decline{"attention gives the scores of all queries",
-                 "no other layer reads its scores"};
+  // Queries of the first and of the last block alone see the keys of all.
+  if (std::optional<int64_t> block = getBlock();
+      block && offset + count > *block && offset < (getBlocks() - 1) * *block) {
+    return Decline{"queries see other keys in each block",
+                   "rows of the first or of the last block are demanded"};
+  }
+  return std::nullopt;
 }
 
 Operation *AttentionOp::computeRowRange(RewriterBase &rewriter, Value rows,
                                         int64_t offset, int64_t count) {
   auto some = cast<AttentionOp>(
       cloneWithRows(rewriter, getQueryMutable(), rows, count));
+  some.removeBlockAttr();
+  some.getRandomBlocksMutable().clear();
   shiftQueries(rewriter, some.scoreRegion(), offset);
   return some;
 }
@@ -253,6 +347,19 @@ LogicalResult HeadFactorsOp::verify() {
   double most = getMost().convertToDouble();
   if (!(most > 0) || !std::isfinite(most)) { // C2
     return emitOpError("expects most to be positive and finite, got ") << most;
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Tables of indices
+//===----------------------------------------------------------------------===//
+
+LogicalResult IndexTableOp::verify() {
+  if (!agree(shapeOf(getX()), shapeOf(getResult()))) { // C1
+    return emitOpError("expects a result of shape ")
+           << shapeText(shapeOf(getX())) << ", got "
+           << shapeText(shapeOf(getResult()));
   }
   return success();
 }

@@ -1,4 +1,4 @@
-//===- AttentionOps.h - Attention and its reweightings
+//===- AttentionOps.h - Attention and its reweightings ----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0
 
 #ifndef HOVA_DIALECT_ATTENTIONOPS_H
@@ -18,6 +18,10 @@ llvm::LogicalResult verifySharedHeads(mlir::Operation *op, int64_t heads,
                                       llvm::ArrayRef<int64_t> query,
                                       llvm::ArrayRef<int64_t> key,
                                       llvm::ArrayRef<int64_t> value);
+
+/// The blocks of keys that query block `block` of `blocks` sees whatever is
+/// drawn, ascending, each once: all, or the global ones and its window.
+llvm::SmallVector<int64_t> alwaysSeenBlocks(int64_t block, int64_t blocks);
 
 } // namespace hova
 

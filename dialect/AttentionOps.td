@@ -43,13 +43,32 @@ def Hova_AttentionOp : Hova_Op<"attention", [Pure, AttrSizedOperandSegments,
     Sigmoid Self-Attention) or rectified scores (Wortsman et al., Replacing
     Softmax with ReLU in Vision Transformers).
 
-    Operands: query `[batch, q_len, heads*key_width]`, key `[batch, kv_len,
-    key_value_heads*key_width]`, value `[batch, kv_len,
-    key_value_heads*value_width]`; optional `score_vector [heads*key_width]`,
-    where the similarity has one. `memory_key [slots, key_value_heads*key_width]` and
-    `memory_value [slots, key_value_heads*value_width]` are further keys and values, the same for all batch
-    entries (Cornia et al., Meshed-Memory Transformer, Eq. 3): K and V have
-    kv_len + slots rows, and slot s is key `kv_len + s` of the region.
+    Operands: query `[batch, q_len, heads*key_width]`, and optional `score_vector
+    [heads*key_width]`, where the similarity has one. Keys and values come from
+    sources, which stand one after the other:
+
+    - Tokens: key `[batch, kv_len, key_value_heads*key_width]` and value `[batch,
+      kv_len, key_value_heads*value_width]`. Every query sees all of them, unless
+      there is a `block`.
+    - Slots: `memory_key [slots, key_value_heads*key_width]` and `memory_value
+      [slots, key_value_heads*value_width]` are the same for all batch entries
+      and seen by all queries (Cornia et al., Meshed-Memory Transformer, Eq. 3).
+      K and V have kv_len + slots rows, and slot s is key `kv_len + s` of the
+      region.
+
+    With `block`, tokens `block * t .. block * (t + 1) - 1` are block t of n; the
+    last may be shorter. The queries of block t see the keys of these blocks
+    (Zaheer et al., Big Bird: Transformers for Longer Sequences, section 2 and
+    appendix D):
+
+    - t = 0 and t = n - 1: all (global rows);
+    - others: 0 and n - 1 (global columns), t - 1, t and t + 1 (the window), and
+      the blocks in row t - 1 of `random_blocks`, which is `[heads, n - 2, r]`.
+
+    A global or window block is seen once. A random block is seen once for every
+    time that it stands in its row, besides the others: its weights count as
+    often. A number that is no block, such as -1, is unused.
+
     Result `[batch, q_len, heads*value_width]`. A second result is the third
     number that the region yields, `[batch, heads, q_len, kv_len]` in f32: the
     scores in front of masks, as another layer's bias (He et al., RealFormer,
@@ -84,7 +103,11 @@ def Hova_AttentionOp : Hova_Op<"attention", [Pure, AttrSizedOperandSegments,
       are [batch, heads, q_len, kv_len] of f32.
     - C10: memory_key and memory_value come together, have at least one slot and
       agree in slots, and have the widths of key and value.
-    - C11: empty_row is zero without a softmax.
+    - C11: empty_row is zero without a softmax, and with a block.
+    - C12: with a block q_len is kv_len, of four blocks at least, and there are
+      neither slots nor a second result.
+    - C13: random_blocks is given with a block alone, and is [heads, blocks - 2,
+      r].
 
     ```mlir
     func.func @attend(%q: tensor<1x9x64xf32>, %k: tensor<1x7x64xf32>,
@@ -102,11 +125,25 @@ def Hova_AttentionOp : Hova_Op<"attention", [Pure, AttrSizedOperandSegments,
       }
       return %o : tensor<1x9x96xf32>
     }
+    func.func @attend_to_blocks(%x: tensor<1x23x8xf32>,
+                                %random: tensor<2x4x1xi32>)
+        -> tensor<1x23x8xf32> {
+      %o = hova.attention %x, %x, %x random_blocks(%random)
+          {heads = 2 : i64, block = 4 : i64}
+          : (tensor<1x23x8xf32>, tensor<1x23x8xf32>, tensor<1x23x8xf32>,
+             tensor<2x4x1xi32>) -> tensor<1x23x8xf32> scores {
+      ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index):
+        %kept = arith.cmpi sle, %key, %query : index
+        hova.score_yield %raw kept %kept
+      }
+      return %o : tensor<1x23x8xf32>
+    }
     ```
   }];
   let arguments = (ins Hova_Tensor:$query, Hova_Tensor:$key, Hova_Tensor:$value,
       Optional<Hova_Tensor>:$score_vector,
       Optional<Hova_Tensor>:$memory_key, Optional<Hova_Tensor>:$memory_value,
+      Optional<TensorOf<[I32]>>:$random_blocks,
       Variadic<AnyTypeOf<[Hova_Tensor, Hova_Ids, Hova_Mask]>>:$captured,
       DefaultValuedAttr<Hova_Similarity,
           "::hova::DotAttr::get($_builder.getContext())">:$similarity,
@@ -114,13 +151,15 @@ def Hova_AttentionOp : Hova_Op<"attention", [Pure, AttrSizedOperandSegments,
           "::hova::Normalization::softmax">:$normalization,
       ConfinedAttr<I64Attr, [IntPositive]>:$heads,
       DefaultValuedAttr<Hova_EmptyRow, "::hova::EmptyRow::zero">:$empty_row,
-      OptionalAttr<ConfinedAttr<I64Attr, [IntPositive]>>:$key_value_heads);
+      OptionalAttr<ConfinedAttr<I64Attr, [IntPositive]>>:$key_value_heads,
+      OptionalAttr<ConfinedAttr<I64Attr, [IntPositive]>>:$block);
   let results = (outs Hova_Tensor:$result, Optional<Hova_Tensor>:$scores);
   let regions = (region SizedRegion<1>:$score_region);
   let assemblyFormat = [{
     $query `,` $key `,` $value (`similarity` `(` $similarity^ `)`)?
     oilist(`score_vector` `(` $score_vector `)`
          | `memory` `(` $memory_key `,` $memory_value `)`
+         | `random_blocks` `(` $random_blocks `)`
          | `captured` `(` $captured `)`)
     attr-dict `:` functional-type(operands, results) `scores` $score_region
   }];
@@ -129,6 +168,14 @@ def Hova_AttentionOp : Hova_Op<"attention", [Pure, AttrSizedOperandSegments,
   let extraClassDeclaration = [{
     /// Rows of memory_key; 0 without a memory.
     int64_t getSlots();
+    /// With a block, the blocks of tokens; dynamic where their number is not
+    /// known.
+    int64_t getBlocks();
+    /// Blocks in a row of `random_blocks`; 0 without.
+    int64_t getRandomCount();
+    /// Pairs of a query and a key that one head of a batch entry sees. Sizes
+    /// are known.
+    int64_t countPairs();
     /// Heads of keys and values.
     int64_t countKeyHeads() { return getKeyValueHeads().value_or(getHeads()); }
     /// Heads of queries that read one of them.
@@ -208,6 +255,30 @@ def Hova_HeadFactorsOp : Hova_Op<"head_factors", [Pure,
   let arguments = (ins Hova_Tensor:$x, F64Attr:$most);
   let results = (outs Hova_Tensor:$result);
   let assemblyFormat = "$x attr-dict `:` type($x)";
+  let hasVerifier = 1;
+}
+
+def Hova_IndexTableOp : Hova_Op<"index_table", [Pure,
+    DeclareOpInterfaceMethods<Hova_TableOpInterface>,
+    DeclareOpInterfaceMethods<Hova_ReferenceOpInterface>]> {
+  let summary = "the elements of a weight as integers";
+  let description = [{
+    `y = round(x)`, ties to even, and -1 where that is no number of 31 bits.
+    Weights are floating-point numbers; this makes a table of them of which an
+    operation takes indices, such as the random blocks of `hova.attention`.
+
+    - C1: the result has the shape of x.
+
+    ```mlir
+    func.func @table(%x: tensor<2x4x1xf32>) -> tensor<2x4x1xi32> {
+      %t = hova.index_table %x : tensor<2x4x1xf32> -> tensor<2x4x1xi32>
+      return %t : tensor<2x4x1xi32>
+    }
+    ```
+  }];
+  let arguments = (ins Hova_Tensor:$x);
+  let results = (outs TensorOf<[I32]>:$result);
+  let assemblyFormat = "$x attr-dict `:` type($x) `->` type($result)";
   let hasVerifier = 1;
 }
 

@@ -9,7 +9,6 @@
 #include "dialect/PlacementOps.h"
 #include "dialect/ProgramOps.h"
 #include "dialect/ScoreOps.h"
-#include "dialect/SparseAttentionOps.h"
 #include "dialect/TokenOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -140,7 +139,6 @@ void hova::HovaDialect::initialize() {
       >();
   addOperations<
 #define GET_OP_LIST
-#include "dialect/SparseAttentionOps.cpp.inc"
       >();
   addOperations<
 #define GET_OP_LIST

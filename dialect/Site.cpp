@@ -7,7 +7,6 @@
 #include "dialect/LinearAttentionOps.h"
 #include "dialect/PlacementOps.h"
 #include "dialect/Shapes.h"
-#include "dialect/SparseAttentionOps.h"
 #include "dialect/TokenOps.h"
 
 using namespace mlir;
@@ -70,7 +69,6 @@ void inheritSite(Operation *to, Operation *from) {
 StringRef AttentionOp::getSiteKind() { return "attention"; }
 StringRef LinearAttentionOp::getSiteKind() { return "attention"; }
 StringRef SummaryAttentionOp::getSiteKind() { return "attention"; }
-StringRef BlockSparseAttentionOp::getSiteKind() { return "attention"; }
 StringRef ProjectTokensOp::getSiteKind() { return "token projection"; }
 StringRef HeadReweightOp::getSiteKind() { return "reweight"; }
 StringRef ScaleHeadsOp::getSiteKind() { return "reweight"; }
@@ -90,15 +88,13 @@ StringRef RearrangeOp::getSiteKind() { return "rearrangement"; }
 StringRef IndexSortOp::getSiteKind() { return "rearrangement"; }
 StringRef ConcatOp::getSiteKind() { return "rearrangement"; }
 
-/// The scores of all queries, keys and heads, in f32. Where they are all that
-/// is read there is nothing else.
+/// The scores that there are, of all queries and heads, in f32. Where they are
+/// all that is read there is nothing else.
 int64_t AttentionOp::getInnerBytes() {
   if (!hasStaticShapes(*this) || givesScoresAlone()) {
     return 0;
   }
-  ArrayRef<int64_t> q = shapeOf(getQuery());
-  int64_t keys = shapeOf(getKey())[1] + getSlots(), heads = getHeads();
-  return staticSize(q.take_front(2)) * heads * keys * 4;
+  return shapeOf(getQuery())[0] * getHeads() * countPairs() * 4;
 }
 
 /// What is scaled, or only moved, is a copy of what others have made.

@@ -7,7 +7,6 @@
 
 #include "dialect/AttentionOps.h"
 #include "dialect/PlacementOps.h"
-#include "dialect/SparseAttentionOps.h"
 #include "dialect/TokenOps.h"
 #include <cmath>
 

@@ -18,7 +18,6 @@
 #include "dialect/PlacementOps.h"
 #include "dialect/ProgramOps.h"
 #include "dialect/Shapes.h"
-#include "dialect/SparseAttentionOps.h"
 #include "dialect/TokenOps.h"
 #include "frontend/reader/Suggest.h"
 #include "llvm/ADT/StringMap.h"
@@ -33,8 +32,6 @@ using namespace mlir;
 #include "frontend/AttentionImporters.inc"
 #define GET_IMPORTERS
 #include "frontend/LinearAttentionImporters.inc"
-#define GET_IMPORTERS
-#include "frontend/SparseAttentionImporters.inc"
 #define GET_IMPORTERS
 #include "frontend/ProgramImporters.inc"
 
@@ -181,11 +178,10 @@ static void writeScores(OperationImport &op, AttentionOp attention,
   writer.yield(score, kept, carried);
 }
 
-/// Heads of keys and values; null where there are as many as of queries.
-static IntegerAttr keyHeadsOf(OperationImport &op) {
-  return op.has("key_value_heads")
-             ? op.builder.getI64IntegerAttr(op.integer("key_value_heads"))
-             : IntegerAttr();
+/// An attribute that an operation may be without.
+static IntegerAttr integerOrNone(OperationImport &op, const char *name) {
+  return op.has(name) ? op.builder.getI64IntegerAttr(op.integer(name))
+                      : IntegerAttr();
 }
 
 static Operation *importAttention(OperationImport &op) {
@@ -199,7 +195,8 @@ static Operation *importAttention(OperationImport &op) {
   masks.mask = op.optionalOperand("mask");
   masks.keyValid = op.optionalOperand("key_valid");
   Value memoryKey = op.optionalOperand("memory_key"),
-        memoryValue = op.optionalOperand("memory_value");
+        memoryValue = op.optionalOperand("memory_value"),
+        randomBlocks = op.optionalOperand("random_blocks");
   auto similarity = op.dialectAttribute<SimilarityAttrInterface>("similarity");
   auto normalization = op.enumerator<NormalizationAttr, Normalization>(
       "normalization", symbolizeNormalization);
@@ -215,42 +212,10 @@ static Operation *importAttention(OperationImport &op) {
   llvm::append_range(captured, op.operands("captured"));
   auto attention = AttentionOp::create(
       builder, op.loc, op.result(), op.result("scores"), query, key, value,
-      scoreVector, memoryKey, memoryValue, captured, similarity, normalization,
-      builder.getI64IntegerAttr(op.integer("heads")), emptyRow, keyHeadsOf(op));
+      scoreVector, memoryKey, memoryValue, randomBlocks, captured, similarity,
+      normalization, builder.getI64IntegerAttr(op.integer("heads")), emptyRow,
+      integerOrNone(op, "key_value_heads"), integerOrNone(op, "block"));
   writeScores(op, attention, masks);
-  return attention;
-}
-
-static Operation *importBlockSparseAttention(OperationImport &op) {
-  OpBuilder &builder = op.builder;
-  Value query = op.operand("query"), key = op.operand("key"),
-        value = op.operand("value"),
-        random = op.optionalOperand("random_blocks"),
-        keyValid = op.optionalOperand("key_valid");
-  SmallVector<Value> captured;
-  if (keyValid) {
-    captured.push_back(keyValid);
-  }
-  llvm::append_range(captured, op.operands("captured"));
-  auto attention = BlockSparseAttentionOp::create(
-      builder, op.loc, op.result(), query, key, value, random, captured,
-      builder.getI64IntegerAttr(op.integer("heads")),
-      builder.getI64IntegerAttr(op.integer("block")), keyHeadsOf(op));
-  ScoreWriter writer(builder, op.loc, attention.getScoreRegion(), captured);
-  ScoreRegion region = writer.getRegion();
-  Value kept;
-  if (op.has("causal")) {
-    kept = writer.isNotLater(op.integer("causal"), /*shift=*/0);
-  }
-  ScoreValues own = writeOwnScores(op, writer);
-  kept = writer.both(kept, own.keep);
-  if (keyValid) {
-    Value indices[] = {region.getBatch(), region.getKey()};
-    kept = writer.both(
-        kept,
-        ElementOp::create(writer.b, region.getCaptured().front(), indices));
-  }
-  writer.yield(own.score, kept);
   return attention;
 }
 
@@ -270,8 +235,6 @@ static llvm::StringMap<OperationImporter> &importers() {
 #define GET_IMPORTER_LIST
 #include "frontend/LinearAttentionImporters.inc"
 #define GET_IMPORTER_LIST
-#include "frontend/SparseAttentionImporters.inc"
-#define GET_IMPORTER_LIST
 #include "frontend/ProgramImporters.inc"
       {"unfold", importUnfold},
       {"partition_windows", importPartitionWindows},
@@ -280,7 +243,6 @@ static llvm::StringMap<OperationImporter> &importers() {
       {"window_bias", importWindowBias},
       {"window_offsets", importWindowOffsets},
       {"window_classes", importWindowClasses},
-      {"block_sparse_attention", importBlockSparseAttention},
       {"attention", importAttention},
   };
   return all;

@@ -7,7 +7,7 @@
 #include "codegen/reference/ReferenceModel.h"
 #include "dialect/ProgramOps.h"
 #include "dialect/Site.h"
-#include "dialect/SparseAttentionOps.h"
+#include "dialect/AttentionOps.h"
 #include "mlir/Pass/Pass.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/xxhash.h"

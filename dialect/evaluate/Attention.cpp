@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The definition, not an algorithm: for every batch entry and head all raw
-// scores, then what the region makes of them, then a softmax over the kept
-// keys, then the product with the values.
+// scores of the keys that queries see, then what the region makes of them, then
+// a softmax over the kept keys, then the product with the values. Queries of a
+// block see keys of their own, in the order of the definition.
 
 #include "dialect/AttentionOps.h"
 #include "dialect/evaluate/Score.h"
@@ -30,6 +31,9 @@ struct Attention {
         keyWidth(value(op.getQuery()).getShape()[2] / heads),
         keyHeads(op.getKeyValueHeads().value_or(heads)),
         valueWidth(value(op.getValue()).getShape()[2] / keyHeads),
+        block(op.getBlock().value_or(queries)),
+        blocks(op.getBlock() ? llvm::divideCeil(queries, block) : 1),
+        random(value.optional(op.getRandomBlocks())),
         storage(storageOf(getElementTypeOrSelf(op.getValue()))),
         region(op.scoreRegion()) {
     for (Value tensor : op.getCaptured()) {
@@ -45,22 +49,75 @@ struct Attention {
   int64_t keyWidth;
   int64_t keyHeads; ///< of keys and values
   int64_t valueWidth;
+  int64_t block;  ///< queries that see the same keys
+  int64_t blocks; ///< 1: all queries see all keys
+  const HostTensor *random;
   /// Type of the probabilities that values are multiplied with, in float32.
   Storage storage;
   ScoreRegion region;
   SmallVector<const HostTensor *> captured;
+
+  std::vector<int64_t> seenKeys(int64_t head, int64_t own) const;
+
+private:
+  SmallVector<int64_t> seenBlocks(int64_t head, int64_t own) const;
 };
 
 } // namespace
 
-/// Columns `head*width ..` of all rows of one batch entry, dense.
-template <typename T>
+/// Blocks that the queries of block `own` see, as often as they do.
+SmallVector<int64_t> Attention::seenBlocks(int64_t head, int64_t own) const {
+  bool seesAll = own == 0 || own == blocks - 1;
+  SmallVector<int64_t> seen;
+  for (int64_t other : llvm::seq(blocks)) {
+    bool isGlobal = other == 0 || other == blocks - 1;
+    bool isNeighbour = std::abs(other - own) <= 1;
+    if (seesAll || isGlobal || isNeighbour) {
+      seen.push_back(other);
+    }
+  }
+  if (!random || seesAll) {
+    return seen;
+  }
+  int64_t count = random->getShape()[2];
+  for (int64_t entry : llvm::seq(count)) {
+    int64_t drawn = static_cast<int64_t>(
+        random->at((head * (blocks - 2) + own - 1) * count + entry));
+    if (drawn >= 0 && drawn < blocks) {
+      seen.push_back(drawn);
+    }
+  }
+  return seen;
+}
+
+/// The keys that the queries of block `own` see, as often as they do.
+std::vector<int64_t> Attention::seenKeys(int64_t head, int64_t own) const {
+  std::vector<int64_t> seen;
+  auto see = [&](int64_t begin, int64_t end) {
+    for (int64_t key = begin; key < end; ++key) {
+      seen.push_back(key);
+    }
+  };
+  if (blocks == 1) {
+    see(0, columns);
+    return seen;
+  }
+  for (int64_t other : seenBlocks(head, own)) {
+    see(other * block, std::min((other + 1) * block, keys));
+  }
+  return seen;
+}
+
+/// Columns `head*width ..` of the listed rows of one batch entry, dense.
+template <typename T, typename Rows>
 static std::vector<T> headRows(const T *data, int64_t entry, int64_t head,
-                               int64_t rows, int64_t heads, int64_t width) {
-  std::vector<T> result(rows * width);
-  for (int64_t i = 0; i < rows; ++i) {
+                               const Rows &list, int64_t rows, int64_t heads,
+                               int64_t width) {
+  std::vector<T> result;
+  result.reserve(list.size() * width);
+  for (int64_t i : list) {
     const T *row = data + ((entry * rows + i) * heads + head) * width;
-    std::copy_n(row, width, result.data() + i * width);
+    result.insert(result.end(), row, row + width);
   }
   return result;
 }
@@ -70,8 +127,10 @@ template <typename T>
 static void products(const Attention &attention, const std::vector<T> &q,
                      const std::vector<T> &k, std::vector<T> &scores) {
   MatrixView<T> transposed{k.data(), 1, attention.keyWidth};
-  multiply(q.data(), transposed, nullptr, scores.data(), attention.queries,
-           attention.keyWidth, attention.columns, /*parallel=*/false);
+  int64_t queries = q.size() / attention.keyWidth;
+  multiply(q.data(), transposed, nullptr, scores.data(), queries,
+           attention.keyWidth, k.size() / attention.keyWidth,
+           /*parallel=*/false);
 }
 
 /// Sums of terms; `vector` may be null.
@@ -79,15 +138,17 @@ template <typename T>
 static void sumTerms(const Attention &attention, const std::vector<T> &q,
                      const std::vector<T> &k, const T *vector,
                      std::vector<T> &scores) {
-  for (int64_t i = 0; i < attention.queries; ++i) {
-    for (int64_t j = 0; j < attention.columns; ++j) {
+  int64_t queries = q.size() / attention.keyWidth;
+  int64_t columns = k.size() / attention.keyWidth;
+  for (int64_t i = 0; i < queries; ++i) {
+    for (int64_t j = 0; j < columns; ++j) {
       T sum = 0;
       for (int64_t a = 0; a < attention.keyWidth; ++a) {
         sum += static_cast<T>(attention.similarity.evaluateTerm(
             q[i * attention.keyWidth + a], k[j * attention.keyWidth + a],
             vector ? vector[a] : 0));
       }
-      scores[i * attention.columns + j] = sum;
+      scores[i * columns + j] = sum;
     }
   }
 }
@@ -95,17 +156,17 @@ static void sumTerms(const Attention &attention, const std::vector<T> &q,
 /// Scores of one query become weights without a softmax: 0 where masked.
 template <typename T>
 static void weightsRow(const Attention &attention, ScoreRow<T> &scores,
-                       T *row) {
+                       MutableArrayRef<T> row) {
   T sum = 0;
-  for (int64_t j = 0; j < attention.columns; ++j) {
+  for (auto [j, weight] : llvm::enumerate(row)) {
     T score = scores.scores()[j];
     bool isMasked = score == -std::numeric_limits<T>::infinity();
-    row[j] = scores.isKept(j) && !isMasked ? score : T(0);
-    sum += row[j];
+    weight = scores.isKept(j) && !isMasked ? score : T(0);
+    sum += weight;
   }
   if (attention.normalization == Normalization::sum) {
-    for (int64_t j = 0; j < attention.columns; ++j) {
-      row[j] = sum == 0 ? T(0) : row[j] / sum;
+    for (T &weight : row) {
+      weight = sum == 0 ? T(0) : weight / sum;
     }
   }
 }
@@ -114,10 +175,10 @@ static void weightsRow(const Attention &attention, ScoreRow<T> &scores,
 /// region carries is copied to `given`, unless that is null.
 template <typename T>
 static void softmaxRow(const Attention &attention, HeadScores<T> &scores,
-                       int64_t query, T *row, T *given) {
-  ScoreRow<T> &own = scores.run(query, row);
+                       int64_t query, MutableArrayRef<T> row, T *given) {
+  ScoreRow<T> &own = scores.run(query, row.data());
   std::vector<bool> kept = scores.findKept(query);
-  std::copy_n(own.scores().data(), attention.columns, row);
+  llvm::copy(own.scores(), row.begin());
   if (given) {
     std::copy_n(own.carried()->data(), attention.keys, given);
   }
@@ -126,19 +187,19 @@ static void softmaxRow(const Attention &attention, HeadScores<T> &scores,
   }
   T peak = -std::numeric_limits<T>::infinity();
   bool any = false, undefined = false;
-  for (int64_t j = 0; j < attention.columns; ++j) {
-    any |= kept[j];
-    if (kept[j]) {
-      undefined |= std::isnan(row[j]);
-      peak = std::max(peak, row[j]);
+  for (auto [score, isKept] : llvm::zip(row, kept)) {
+    any |= isKept;
+    if (isKept) {
+      undefined |= std::isnan(score);
+      peak = std::max(peak, score);
     }
   }
   if (!any) {
-    T share = attention.emptyRow == EmptyRow::uniform
-                  ? T(1) / static_cast<T>(attention.keys)
-                  : T(0);
-    std::fill_n(row, attention.columns, T(0));
-    std::fill_n(row, attention.keys, share);
+    llvm::fill(row, T(0));
+    if (attention.emptyRow == EmptyRow::uniform) {
+      llvm::fill(row.take_front(attention.keys),
+                 T(1) / static_cast<T>(attention.keys));
+    }
     return;
   }
   // max() drops a NaN that comes second; the row must not.
@@ -146,12 +207,12 @@ static void softmaxRow(const Attention &attention, HeadScores<T> &scores,
     peak = std::numeric_limits<T>::quiet_NaN();
   }
   T sum = 0;
-  for (int64_t j = 0; j < attention.columns; ++j) {
-    row[j] = kept[j] ? evaluateExponential(row[j] - peak) : T(0);
-    sum += row[j];
+  for (auto [score, isKept] : llvm::zip(row, kept)) {
+    score = isKept ? evaluateExponential(score - peak) : T(0);
+    sum += score;
   }
-  for (int64_t j = 0; j < attention.columns; ++j) {
-    row[j] /= sum;
+  for (T &share : row) {
+    share /= sum;
   }
 }
 
@@ -160,29 +221,39 @@ template <typename T> struct AttentionNumbers {
   const T *query, *key, *value, *scoreVector, *memoryKey, *memoryValue;
 };
 
-/// One batch entry and head of the result.
+/// The queries of block `own` of one batch entry and head of the result.
 template <typename T>
 static void attend(const Attention &attention, int64_t entry, int64_t head,
-                   const AttentionNumbers<T> &numbers, T *result, T *given) {
+                   int64_t own, const AttentionNumbers<T> &numbers, T *result,
+                   T *given) {
   // Consecutive heads of queries share one of keys.
   int64_t shared = head / (attention.heads / attention.keyHeads);
+  int64_t end = std::min((own + 1) * attention.block, attention.queries);
+  auto queries = llvm::seq(own * attention.block, end);
+  std::vector<int64_t> keys = attention.seenKeys(head, own);
   // Keys or values, then the slots, which all batch entries share.
+  auto firstSlot = llvm::lower_bound(keys, attention.keys);
+  bool hasSlots = attention.columns > attention.keys;
+  ArrayRef<int64_t> tokens(keys);
+  tokens = hasSlots ? tokens.take_front(firstSlot - keys.begin()) : tokens;
   auto withSlots = [&](const T *data, const T *memory, int64_t width) {
-    std::vector<T> own = headRows(data, entry, shared, attention.keys,
-                                  attention.keyHeads, width);
-    std::vector<T> slots =
-        headRows(memory, 0, shared, attention.columns - attention.keys,
-                 attention.keyHeads, width);
-    own.insert(own.end(), slots.begin(), slots.end());
-    return own;
+    std::vector<T> rows = headRows(data, entry, shared, tokens, attention.keys,
+                                   attention.keyHeads, width);
+    std::vector<T> slots = headRows(
+        memory, 0, shared, llvm::seq(attention.columns - attention.keys),
+        attention.columns - attention.keys, attention.keyHeads, width);
+    rows.insert(rows.end(), slots.begin(), slots.end());
+    return rows;
   };
-  std::vector<T> q = headRows(numbers.query, entry, head, attention.queries,
-                              attention.heads, attention.keyWidth);
+  std::vector<T> q =
+      headRows(numbers.query, entry, head, queries, attention.queries,
+               attention.heads, attention.keyWidth);
   std::vector<T> k =
       withSlots(numbers.key, numbers.memoryKey, attention.keyWidth);
   std::vector<T> v =
       withSlots(numbers.value, numbers.memoryValue, attention.valueWidth);
-  std::vector<T> scores(attention.queries * attention.columns);
+  int64_t count = queries.size(), columns = keys.size();
+  std::vector<T> scores(count * columns);
   const T *vector = numbers.scoreVector
                         ? numbers.scoreVector + head * attention.keyWidth
                         : nullptr;
@@ -191,12 +262,11 @@ static void attend(const Attention &attention, int64_t entry, int64_t head,
   } else {
     sumTerms(attention, q, k, vector, scores);
   }
-  HeadScores<T> region(attention.region, attention.captured,
-                       llvm::to_vector(llvm::seq<int64_t>(attention.columns)),
-                       entry, head);
-  for (int64_t i = 0; i < attention.queries; ++i) {
-    int64_t row = (entry * attention.heads + head) * attention.queries + i;
-    softmaxRow(attention, region, i, scores.data() + i * attention.columns,
+  HeadScores<T> region(attention.region, attention.captured, keys, entry, head);
+  for (auto [i, query] : llvm::enumerate(queries)) {
+    int64_t row = (entry * attention.heads + head) * attention.queries + query;
+    softmaxRow(attention, region, query,
+               MutableArrayRef(scores).slice(i * columns, columns),
                given ? given + row * attention.keys : nullptr);
   }
   if constexpr (std::is_same_v<T, float>) {
@@ -204,15 +274,14 @@ static void attend(const Attention &attention, int64_t entry, int64_t head,
       probability = roundTo(probability, attention.storage);
     }
   }
-  std::vector<T> pooled(attention.queries * attention.valueWidth);
+  std::vector<T> pooled(count * attention.valueWidth);
   multiply(scores.data(), MatrixView<T>{v.data(), attention.valueWidth, 1},
-           nullptr, pooled.data(), attention.queries, attention.columns,
-           attention.valueWidth, /*parallel=*/false);
-  for (int64_t i = 0; i < attention.queries; ++i) {
+           nullptr, pooled.data(), count, columns, attention.valueWidth,
+           /*parallel=*/false);
+  for (auto [i, query] : llvm::enumerate(queries)) {
+    int64_t row = entry * attention.queries + query;
     std::copy_n(pooled.data() + i * attention.valueWidth, attention.valueWidth,
-                result +
-                    ((entry * attention.queries + i) * attention.heads + head) *
-                        attention.valueWidth);
+                result + (row * attention.heads + head) * attention.valueWidth);
   }
 }
 
@@ -241,10 +310,10 @@ LogicalResult AttentionOp::evaluate(ArrayRef<HostTensor> operands,
     }
     AttentionNumbers<T> numbers{q.data(), k.data(), v.data(),
                                 data[0],  data[1],  data[2]};
-    int64_t heads = attention.heads;
-    forEachInParallel(attention.batch * heads, [&](int64_t unit) {
-      attend(attention, unit / heads, unit % heads, numbers,
-             result.mutableAs<T>(),
+    int64_t heads = attention.heads, blocks = attention.blocks;
+    forEachInParallel(attention.batch * heads * blocks, [&](int64_t unit) {
+      attend(attention, unit / blocks / heads, unit / blocks % heads,
+             unit % blocks, numbers, result.mutableAs<T>(),
              getScores() ? scores.mutableAs<T>() : nullptr);
     });
   });
@@ -305,6 +374,24 @@ LogicalResult HeadFactorsOp::evaluate(ArrayRef<HostTensor> operands,
       result.mutableAs<T>()[i] = std::min(std::exp(logarithm[i]), most);
     }
   });
+  results.push_back(result);
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Tables of indices
+//===----------------------------------------------------------------------===//
+
+LogicalResult IndexTableOp::evaluate(ArrayRef<HostTensor> operands,
+                                     SmallVectorImpl<HostTensor> &results) {
+  const HostTensor &x = operands[0];
+  HostTensor result(HostTensor::Element::I64, x.getShape());
+  for (int64_t i = 0, e = x.size(); i < e; ++i) {
+    double number = std::nearbyint(x.at(i));
+    bool isIndex = number >= 0 && number <= std::numeric_limits<int32_t>::max();
+    result.mutableAs<int64_t>()[i] =
+        isIndex ? static_cast<int64_t>(number) : -1;
+  }
   results.push_back(result);
   return success();
 }

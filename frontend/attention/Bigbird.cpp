@@ -13,24 +13,14 @@
 
 namespace hova::frontend {
 
-namespace {
-struct Blocks {
-  int64_t size = 0; ///< tokens of each but the last
-  int64_t count = 0;
-  int64_t random = 0; ///< that a query block sees besides the others
-  bool allowsRepeats = false;
-};
-} // namespace
-
 /// The blocks of a bigbird's tokens; nothing where they are so few that it is
 /// dense attention, or after a mistake.
-static std::optional<Blocks> sparseBlocks(LayerContext &layer,
-                                          const AttentionInputs &inputs) {
+static std::optional<KeyBlocks> sparseBlocks(LayerContext &layer,
+                                             const AttentionInputs &inputs) {
   int64_t tokens = layer.shape(inputs.key)[1];
-  Blocks blocks;
+  KeyBlocks blocks;
   blocks.size = layer.integer("block_size", 64);
   blocks.random = layer.integer("random_blocks", 3);
-  blocks.allowsRepeats = layer.word("repeats", "error") == "count";
   if (layer.hasFailed()) {
     return std::nullopt;
   }
@@ -54,66 +44,35 @@ static std::optional<Blocks> sparseBlocks(LayerContext &layer,
   return isDense ? std::nullopt : std::optional(blocks);
 }
 
-/// The random blocks of all heads as the dialect reads them.
-static ValueRef randomBlocks(LayerContext &layer, const Blocks &blocks,
-                             const AttentionInputs &inputs) {
+/// The random blocks of all heads become an operand.
+static bool addRandomBlocks(LayerContext &layer, DenseAttention &attention) {
+  const AttentionInputs &inputs = attention.inputs;
+  const KeyBlocks &blocks = *attention.blocks;
+  bool allowsRepeats = layer.word("repeats", "error") == "count";
   Shape table = {inputs.heads, blocks.count - 2, blocks.random};
-  ValueRef numbers =
-      layer.blockTable("random_table", table,
-                       {blocks.count, blocks.allowsRepeats, inputs.causal > 0});
+  ValueRef numbers = layer.blockTable(
+      "random_table", table, {blocks.count, allowsRepeats, inputs.causal > 0});
   if (layer.hasFailed()) {
-    return poison;
+    return false;
   }
-  return layer.emit("index_table", "random_blocks", {{"x", numbers}}, {},
-                    {DType::I32, table});
+  ValueRef random = layer.emit("index_table", "random_blocks", {{"x", numbers}},
+                               {}, {DType::I32, table});
+  attention.operands.push_back({"random_blocks", random});
+  return true;
 }
 
-static ValueRef attendSparsely(LayerContext &layer,
-                               const AttentionInputs &inputs,
-                               const Blocks &blocks) {
+static ValueRef build(LayerContext &layer, const AttentionInputs &inputs) {
+  std::optional<KeyBlocks> blocks = sparseBlocks(layer, inputs);
   double scale = layer.number("scale", inputs.scale);
   if (layer.hasFailed() || !expectEqualHeads(layer, inputs)) {
     return poison;
   }
-  Shape result = layer.shape(inputs.query);
-  result.back() = resultWidth(layer, inputs);
-  layer.checkWork({result[0], blocks.count, 7 + blocks.random, blocks.size,
-                   blocks.size, layer.width(inputs.query) + result.back()});
-  LayerContext::Operands operands = {
-      {"query", inputs.query}, {"key", inputs.key}, {"value", inputs.value}};
-  std::optional<LayerScores> own = layer.readScores(
-      {result[0], inputs.windows, inputs.heads, result[1], result[1]});
-  if (layer.hasFailed() || !own || !addKeyValid(layer, inputs, operands)) {
-    return poison;
+  DenseAttention attention{inputs, "hova.dot", scale};
+  attention.blocks = blocks;
+  if (blocks && blocks->random > 0) {
+    attention.prepare = addRandomBlocks;
   }
-  if (blocks.random > 0) {
-    operands.push_back({"random_blocks", randomBlocks(layer, blocks, inputs)});
-  }
-  for (ValueRef value : own->captured) {
-    operands.push_back({"captured", value});
-  }
-  LayerContext::Attributes attributes = {
-      {"heads", Scalar::ofInteger(inputs.heads)},
-      {"block", Scalar::ofInteger(blocks.size)},
-      {"scale", Scalar::ofReal(scale)}};
-  if (inputs.causal > 0) {
-    attributes["causal"] = Scalar::ofInteger(inputs.causal);
-  }
-  addKeyHeads(inputs, attributes);
-  ValueRef pooled =
-      layer.emit("block_sparse_attention", "", std::move(operands),
-                 std::move(attributes), {DType::F32, std::move(result)});
-  layer.attachScores(*own);
-  return pooled;
-}
-
-static ValueRef build(LayerContext &layer, const AttentionInputs &inputs) {
-  std::optional<Blocks> blocks = sparseBlocks(layer, inputs);
-  if (layer.hasFailed()) {
-    return poison;
-  }
-  return blocks ? attendSparsely(layer, inputs, *blocks)
-                : softmaxKind().build(layer, inputs);
+  return attendDensely(layer, attention);
 }
 
 AttentionKind bigbirdKind() {
@@ -133,16 +92,9 @@ AttentionKind bigbirdKind() {
   };
   kind.weights = {"random_table"};
   kind.refusals = {
-      {{"score_bias", "mask"},
-       "a bigbird has scores of a few blocks of keys alone, of which no % "
-       "could change; use \"score\" and \"keep\", key_valid for padding, or "
-       "\"causal\""},
       {{"scores"},
        "a bigbird has scores of a few blocks of keys alone, so it has none to "
        "give"},
-      {{"normalize"},
-       "kind bigbird has a softmax alone; use kind softmax with \"keep\""},
-      {{"temperature"}, "\"temperature\" has no meaning for kind bigbird"},
       {{"memory"},
        "the blocks of a bigbird have no place for the slots of a memory"},
       {{"empty_row"},

@@ -1,4 +1,4 @@
-//===- DenseAttention.cpp - All keys for all queries ----------------------===//
+//===- DenseAttention.cpp - What becomes `hova.attention` -----------------===//
 //
 // SPDX-License-Identifier: Apache-2.0
 //
@@ -169,8 +169,14 @@ ValueRef attendDensely(LayerContext &layer, DenseAttention attention) {
   if (!operands) {
     return poison;
   }
-  layer.checkWork({query[0], query[1], keys + slots,
-                   layer.width(inputs.query) + layer.width(inputs.value)});
+  int64_t width = layer.width(inputs.query) + layer.width(inputs.value);
+  if (const auto &blocks = attention.blocks) {
+    // No more than 7 of each are not drawn, on average.
+    layer.checkWork({query[0], blocks->count, 7 + blocks->random, blocks->size,
+                     blocks->size, width});
+  } else {
+    layer.checkWork({query[0], query[1], keys + slots, width});
+  }
   LayerContext::Attributes attributes = {
       {"similarity", Scalar::ofText(attention.similarity)},
       {"heads", Scalar::ofInteger(inputs.heads)},
@@ -180,6 +186,9 @@ ValueRef attendDensely(LayerContext &layer, DenseAttention attention) {
       {"temperature", Scalar::ofReal(temperature)}};
   if (inputs.causal > 0) {
     attributes["causal"] = Scalar::ofInteger(inputs.causal);
+  }
+  if (attention.blocks) {
+    attributes["block"] = Scalar::ofInteger(attention.blocks->size);
   }
   addKeyHeads(inputs, attributes);
   ValueRef pooled = layer.emit(

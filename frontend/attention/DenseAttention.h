@@ -1,9 +1,9 @@
-//===- DenseAttention.h - All keys for all queries ------------------------===//
+//===- DenseAttention.h - What becomes `hova.attention` -------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the kinds share that become `hova.attention`: masks, biases, scores of
-// the description, the slots of a memory, and what is read as NAME.scores.
+// What kinds share whose scores are of a query and a key: masks, biases, scores
+// of the description, the sources of keys, and what is read as NAME.scores.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,6 +13,13 @@
 #include "frontend/attention/AttentionKind.h"
 
 namespace hova::frontend {
+
+/// Blocks of keys, of which a query sees a few.
+struct KeyBlocks {
+  int64_t size = 0;   ///< tokens of each but the last
+  int64_t count = 0;  ///< of all tokens
+  int64_t random = 0; ///< that a query sees besides those in fixed places
+};
 
 struct DenseAttention {
   AttentionInputs inputs;
@@ -29,6 +36,8 @@ struct DenseAttention {
   /// absent without.
   ValueRef memoryKey = absent, memoryValue = absent;
   LayerContext::Operands operands = {};
+  /// Absent: queries see all keys.
+  std::optional<KeyBlocks> blocks = {};
 };
 
 /// The heads [batch, Nq, heads*value_width], or poison.

@@ -10,7 +10,6 @@
 #include "dialect/DenseOps.h"
 #include "dialect/Shapes.h"
 #include "dialect/Site.h"
-#include "dialect/SparseAttentionOps.h"
 #include "dialect/TokenOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Matchers.h"
@@ -99,9 +98,10 @@ struct ScoresOfQueriesAndKeys final : OpRewritePattern<AttentionOp> {
     auto scores = AttentionOp::create(
         rewriter, op.getLoc(), type.clone(queries), op.getScores().getType(),
         op.getQuery(), op.getKey(), /*value=*/op.getKey(), op.getScoreVector(),
-        /*memory_key=*/none, /*memory_value=*/none, op.getCaptured(),
-        op.getSimilarity(), Normalization::softmax, op.getHeads(),
-        EmptyRow::zero, op.getKeyValueHeadsAttr());
+        /*memory_key=*/none, /*memory_value=*/none, /*random_blocks=*/none,
+        op.getCaptured(), op.getSimilarity(), Normalization::softmax,
+        op.getHeads(), EmptyRow::zero, op.getKeyValueHeadsAttr(),
+        /*block=*/IntegerAttr());
     rewriter.inlineRegionBefore(op.getScoreRegion(), scores.getScoreRegion(),
                                 scores.getScoreRegion().end());
     yield = scores.scoreRegion().getYield();
@@ -118,10 +118,9 @@ struct ScoresOfQueriesAndKeys final : OpRewritePattern<AttentionOp> {
 };
 
 /// Tensors that the region does not read are not captured.
-template <typename OpT>
-struct DropUnreadCaptures final : OpRewritePattern<OpT> {
-  using OpRewritePattern<OpT>::OpRewritePattern;
-  LogicalResult matchAndRewrite(OpT op,
+struct DropUnreadCaptures final : OpRewritePattern<AttentionOp> {
+  using Base::Base;
+  LogicalResult matchAndRewrite(AttentionOp op,
                                 PatternRewriter &rewriter) const override {
     Block &block = op.scoreRegion().getBlock();
     bool hasDropped = false;
@@ -146,8 +145,7 @@ struct DecomposeCompoundPass final
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
     patterns.add<DecomposeCompound, PatchEmbeddingAsLinear,
-                 ScoresOfQueriesAndKeys, DropUnreadCaptures<AttentionOp>,
-                 DropUnreadCaptures<BlockSparseAttentionOp>>(&getContext());
+                 ScoresOfQueriesAndKeys, DropUnreadCaptures>(&getContext());
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns)))) {
       getOperation().emitError("decomposition did not converge");
       signalPassFailure();

@@ -8,7 +8,6 @@
 #include "OperationFixture.h"
 #include "dialect/AttentionOps.h"
 #include "dialect/LinearAttentionOps.h"
-#include "dialect/SparseAttentionOps.h"
 #include <set>
 
 using namespace mlir;
@@ -156,10 +155,11 @@ TEST_P(IterationSpaces, ReadTheSameRowWhereTheySaySo) {
 }
 
 /// What passes rely on: rows of a product and of a norm, but heads of an
-/// attention, and blocks of tokens of a linear and of a sparse one.
+/// attention, and blocks of tokens of a linear one and where queries see blocks.
 TEST_P(IterationSpaces, HaveUnits) {
+  auto attention = dyn_cast<AttentionOp>(op);
   int64_t blocks = isa<KeySummaryOp, SummaryAttentionOp>(op) ? 2
-                   : isa<BlockSparseAttentionOp>(op)         ? 4
+                   : attention && attention.getBlock()       ? 4
                    : isa<MergeSummariesOp>(op)               ? 1
                                                              : 0;
   bool hasHeads = blocks || isa<AttentionOp, LinearAttentionOp>(op);

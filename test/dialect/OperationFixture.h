@@ -122,10 +122,10 @@ inline constexpr OperationCase kOperations[] = {
      "tensor<1x2x2x2x2xf32>, tensor<1x5x4xf32>, tensor<1x5x2xf32>) -> "
      "tensor<1x5x2xf32>",
      "tensor<1x5x2xf32>"},
-    {"block_sparse_attention",
+    {"attention_to_blocks",
      "%q: tensor<1x7x4xf32>, %k: tensor<1x7x4xf32>, %v: tensor<1x7x2xf32>, "
      "%b: tensor<2x7x7xf32>",
-     "hova.block_sparse_attention %q, %k, %v captured(%b) {heads = 2 : i64, "
+     "hova.attention %q, %k, %v captured(%b) {heads = 2 : i64, "
      "block = 2 : i64} : (tensor<1x7x4xf32>, tensor<1x7x4xf32>, "
      "tensor<1x7x2xf32>, tensor<2x7x7xf32>) -> tensor<1x7x2xf32> scores {\n"
      "^bb0(%raw: f32, %batch: index, %head: index, %query: index, "
@@ -152,9 +152,9 @@ inline constexpr OperationCase kOperations[] = {
      "tensor<1x1x2x2x2xf32>, tensor<1x5x2xf32>, tensor<1x5x1xf32>) -> "
      "tensor<1x5x2xf32>",
      "tensor<1x5x2xf32>"},
-    {"block_sparse_attention_shared",
+    {"attention_to_blocks_shared",
      "%q: tensor<1x7x4xf32>, %k: tensor<1x7x2xf32>, %v: tensor<1x7x1xf32>",
-     "hova.block_sparse_attention %q, %k, %v {heads = 2 : i64, block = 2 : "
+     "hova.attention %q, %k, %v {heads = 2 : i64, block = 2 : "
      "i64, key_value_heads = 1 : i64} : (tensor<1x7x4xf32>, "
      "tensor<1x7x2xf32>, tensor<1x7x1xf32>) -> tensor<1x7x2xf32> scores {\n"
      "^bb0(%raw: f32, %batch: index, %head: index, %query: index, "

@@ -74,8 +74,8 @@ TEST(RowRanges, are_rows_of_the_whole) {
   std::map<std::string, int64_t> expected = {
       {"additive", 6},
       {"attention", 6},
-      {"block_sparse_attention", 4},
-      {"block_sparse_attention_shared", 4},
+      {"attention_to_blocks", 4},
+      {"attention_to_blocks_shared", 4},
       {"layer_pool", 6},
       {"linear_attention", 6},
       {"linear_attention_shared", 6}};

@@ -53,16 +53,8 @@ std::vector<Bad> all() {
             "\"block_size\" must be at least 1, got 0"),
       attention("bigbird_of_other_tokens", R"("query": "x", "key": @"memory")",
                 "kind bigbird needs as many queries as keys, got 24 and 25"),
-      attention("mask_of_a_bigbird", R"("input": "x", "mask": @"mask")",
-                "of which no mask could change; use \"score\" and \"keep\""),
-      attention("score_bias_of_a_bigbird",
-                R"("input": "x", "score_bias": @"bias")",
-                "of which no score_bias could change"),
       attention("scores_of_a_bigbird", R"("input": "x", "scores": @true)",
                 "so it has none to give"),
-      attention("temperature_of_a_bigbird",
-                R"("input": "x", "temperature": @2)",
-                "\"temperature\" has no meaning for kind bigbird"),
       attention("memory_of_a_bigbird", R"("input": "x", "memory": @3)",
                 "the blocks of a bigbird have no place for the slots"),
       attention("uniform_rows_of_a_bigbird",
@@ -72,10 +64,6 @@ std::vector<Bad> all() {
                 R"("query": "x", "key": @"x", "random_blocks": 1, )"
                 R"("key_head_width": 3)",
                 "needs heads of one width for queries and keys, got 4 and 3"),
-      attention("bias_of_windows_of_a_bigbird",
-                R"("input": "x", "window": 2, "grid_height": 4, )"
-                R"("relative_bias": @true)",
-                "kind bigbird has no scores of two tokens"),
       attention("table_of_one_block",
                 R"("input": "x", "random_blocks": 1, )"
                 R"("init": {"random_table": @{"kind": "zeros"}})",

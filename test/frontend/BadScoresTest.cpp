@@ -68,9 +68,6 @@ std::vector<Bad> weights() {
           R"("kind": "performer", "normalize": @"sum")",
           "\"normalize\" has no meaning for kind performer, whose weights "
           "are products of features over their sum"),
-      attention("weights_of_a_bigbird",
-                R"("kind": "bigbird", "normalize": @"none")",
-                "kind bigbird has a softmax alone"),
       attention("weights_are_a_word", R"("normalize": @"l1")",
                 "unknown word \"l1\"; expected softmax, sum, none"),
   };

@@ -252,23 +252,17 @@ class Net:
 
     def bigbird(
         self, path, q, k, v, scale=None, block_size=64, random_blocks=3,
-        repeats="error", own=None, **masks,
+        repeats="error", **masks,
     ):
         """Big Bird, section 2; dense where random blocks have no place."""
         blocks = -(-k.shape[2] // block_size)
         scores = oracle.softmax_scores(q, k, scale)
-        if blocks <= 5 + 2 * random_blocks:
-            return self.weigh(scores, v, own=own, **masks)
-        shape = q.shape[1], blocks - 2, random_blocks
-        table = self.block_table(path + ".random_table", shape, repeats == "count")
-        seen = oracle.blocks_seen(blocks, table).astype(q.dtype)
-        keep = oracle.kept(scores.shape, **masks)
-        if own:
-            of_zeros = own.of(self, np.zeros_like(scores))[0]
-            scores, kept = own.of(self, self.keep(scores))
-            keep = keep & kept & oracle.unmasked(scores, of_zeros)
-        weights = oracle.sparse_probabilities(self.keep(scores), keep, seen, block_size)
-        return self.keep(self.mix(weights, v))
+        if blocks > 5 + 2 * random_blocks:
+            shape = q.shape[1], blocks - 2, random_blocks
+            table = self.block_table(path + ".random_table", shape, repeats == "count")
+            seen = oracle.blocks_seen(blocks, table).astype(q.dtype)
+            masks["counts"] = oracle.keys_seen(seen, block_size, k.shape[2])
+        return self.weigh(scores, v, **masks)
 
     def draw_of(self, name):
         """What a weight's values are drawn from."""

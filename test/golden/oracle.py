@@ -113,20 +113,26 @@ def unmasked(scores, of_zeros):
     return ~(np.isneginf(scores) & np.isneginf(of_zeros))
 
 
-def probabilities(scores, keep, empty_row="zero"):
-    """Softmax over the kept keys; a row without any is 0 or 1 / Nk."""
+def probabilities(scores, keep, empty_row="zero", counts=1.0):
+    """Softmax over the kept keys, each as often as `counts` says; a row without
+    any is 0 or 1 / Nk.
+    """
     masked = np.where(keep, scores, -np.inf)
     any_kept = keep.any(axis=-1, keepdims=True)
     peak = np.max(masked, axis=-1, keepdims=True, initial=-np.inf)
     weights = np.exp(masked - np.where(any_kept, peak, 0.0))
+    weights = np.where(keep, counts, 0.0).astype(weights.dtype) * weights
     total = np.sum(weights, axis=-1, keepdims=True)
     empty = 1.0 / scores.shape[-1] if empty_row == "uniform" else 0.0
     return np.where(any_kept, weights / np.where(any_kept, total, 1.0), empty)
 
 
-def weights_of(scores, keep, normalize):
-    """Scores as weights, 0 where a key is masked, by a bias of -inf too; over their sum, unless that is 0."""
+def weights_of(scores, keep, normalize, counts=1.0):
+    """Scores as weights, each as often as `counts` says, 0 where a key is masked, by
+    a bias of -inf too; over their sum, unless that is 0.
+    """
     weights = np.where(keep & ~np.isneginf(scores), scores, 0.0)
+    weights = np.asarray(counts, dtype=weights.dtype) * weights
     if normalize == "none":
         return weights
     total = weights.sum(axis=-1, keepdims=True)
@@ -175,12 +181,13 @@ def mix(weights, v):
 def attend(
     scores, v, score_bias=None, causal=False, key_valid=None, mask=None,
     empty_row="zero", slots=0, temperature=1.0, mix=mix, normalize="softmax",
-    of_zeros=0.0,
+    of_zeros=0.0, counts=1.0,
 ):
     """softmax(mask((scores + score_bias) / temperature)) V; `mix` is the product
     with V, and `of_zeros` what the scores were if all products were 0.
 
-    The last `slots` columns have no bias and are seen by every query.
+    The last `slots` columns have no bias and are seen by every query. Others are
+    seen as often as `counts` says.
     """
     keys = scores.shape[-1] - slots
     if score_bias is not None:
@@ -190,9 +197,10 @@ def attend(
     keep = np.ones(scores.shape, dtype=bool)
     keep[..., :keys] = kept((*scores.shape[:-1], keys), causal, key_valid, mask)
     keep[..., :keys] &= unmasked(scores[..., :keys], of_zeros)
+    keep &= counts > 0
     if normalize != "softmax":
-        return mix(weights_of(scores, keep, normalize), v)
-    return mix(probabilities(scores / temperature, keep, empty_row), v)
+        return mix(weights_of(scores, keep, normalize, counts), v)
+    return mix(probabilities(scores / temperature, keep, empty_row, counts), v)
 
 
 def attention(q, k, v, scale=None, **masks):
@@ -222,16 +230,11 @@ def blocks_seen(blocks, random):
     return seen
 
 
-def sparse_probabilities(scores, keep, seen, size):
-    """Softmax over the keys of the blocks that are seen, each counted as often.
-
-    `seen` is [M, n, n]; block i is the tokens from `size` i on.
+def keys_seen(seen, size, tokens):
+    """How often a query counts a key, [M, N, N], of how often blocks do, [M, n, n];
+    block i is the tokens from `size` i on.
     """
-    tokens = scores.shape[-1]
-    counts = seen.repeat(size, axis=1).repeat(size, axis=2)[:, :tokens, :tokens]
-    weights = counts * probabilities(scores, keep & (counts > 0))
-    total = weights.sum(axis=-1, keepdims=True)
-    return weights / np.where(total > 0, total, 1.0)
+    return seen.repeat(size, axis=1).repeat(size, axis=2)[:, :tokens, :tokens]
 
 
 PERFORMER = {

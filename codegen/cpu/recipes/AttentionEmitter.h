@@ -1,63 +1,21 @@
 //===- AttentionEmitter.h - The loops of one attention --------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// Shared by the three files that write parts of an attention kernel:
-// AttentionRecipe.cpp (blocks, scores, values), AttentionPacking.cpp (keys,
-// pairs of values) and AttentionSoftmax.cpp (masks, exponentials, sums).
+// Shared by the four files that write parts of an attention kernel:
+// AttentionRecipe.cpp (blocks of rows, scores, values), AttentionBlocks.cpp
+// (blocks of keys), AttentionPacking.cpp (keys, pairs of values) and
+// AttentionSoftmax.cpp (masks, exponentials, sums).
 
 #ifndef HOVA_CODEGEN_CPU_RECIPES_ATTENTIONEMITTER_H
 #define HOVA_CODEGEN_CPU_RECIPES_ATTENTIONEMITTER_H
 
+#include "codegen/cpu/recipes/AttentionLayout.h"
 #include "codegen/cpu/recipes/KernelEmitter.h"
 #include "codegen/cpu/recipes/ScoreLanes.h"
 #include "codegen/cpu/recipes/VisitedPanels.h"
-#include "dialect/AttentionOps.h"
-#include "dialect/Shapes.h"
-#include "llvm/Support/MathExtras.h"
 #include <optional>
 
 namespace hova {
-
-/// Sizes of one attention and the layout of its scratch.
-///
-/// Keys are in panels. Those after the last whole panel are a tail of their
-/// own, of 16 lanes where they fit: 197 keys cost 208 lanes, not 224. Where
-/// blocks of queries end at different panels, as with a causal mask, there is
-/// no tail, and the last panel is a whole one.
-///
-/// With pairs, two channels of a key are one element of a panel, two keys one
-/// row of the packed values, and probabilities have a buffer of bf16.
-///
-/// The slots of a memory are columns of scores after those of the keys. Every
-/// query reads them, so with slots no panel is skipped.
-///
-/// Where the scores are all that is read, values have no width.
-struct AttentionLayout {
-  AttentionLayout(AttentionOp op, const CpuSchedule &schedule)
-      : AttentionLayout(op, schedule, ScoreForm(op.scoreRegion())) {}
-  AttentionLayout(AttentionOp op, const CpuSchedule &schedule,
-                  const ScoreForm &form);
-
-  /// Keys and elements of them that are transposed at once.
-  static constexpr int64_t kTransposed = 16;
-
-  bool pairs;
-  int64_t interleave; ///< factor: channels in an element of a packed key
-  int64_t batch, heads, queries, keys;
-  int64_t group;          ///< heads of queries that share one of keys
-  int64_t slots, columns; ///< of a memory; of scores
-  int64_t keyWidth, valueWidth, panel;
-  bool skipsPanels;
-  int64_t panels, tailLanes, blockRows;
-  int64_t packedRows; ///< of a panel
-  int64_t valueRows;  ///< of packed values
-  int64_t scoreStride, exponentialStride;
-  int64_t limitLanes; ///< of the row that scores may not exceed
-
-  ScoreExtents extents() const {
-    return {batch, heads, queries, keys, columns};
-  }
-};
 
 /// A row of an operand.
 struct OperandRow {
@@ -67,7 +25,9 @@ struct OperandRow {
 /// Keys that lie side by side in scratch.
 struct KeyPanel {
   mlir::Value index;  ///< among the whole panels, null for the tail
-  mlir::Value column; ///< the first key
+  mlir::Value column; ///< of scores in scratch, the first
+  mlir::Value lane;   ///< of all packed ones, the first
+  mlir::Value key;    ///< the first key
   int64_t lanes;
   int64_t valid; ///< lanes that hold keys or slots, as far as that is known
                  ///< here
@@ -91,6 +51,8 @@ private:
   void packKeys();
   void packValues();
   void writeLimits();
+  void writeLimits(const KeyPanel &panel, mlir::Value isValid,
+                   mlir::Value tokens);
   void packLanes(const KeyPanel &panel, mlir::Value lane,
                  llvm::ArrayRef<OperandRow> keys);
   void packBlock(const KeyPanel &panel, mlir::Value lane,
@@ -128,6 +90,19 @@ private:
   double exponent();
   void emitValues(mlir::Value row, int64_t height, const Panels &panels);
 
+  /// Lists the blocks of keys that the block of rows sees; their panels.
+  Panels listBlocks(mlir::Value row, int64_t height);
+  mlir::Value seenBlock(mlir::Value own, mlir::Value entry,
+                        mlir::Value &counts);
+  mlir::Value drawnBlock(mlir::Value own, mlir::Value entry);
+  mlir::Value listedBlock(mlir::Value entry);
+  /// The end of the keys in the block of a panel.
+  mlir::Value endOf(const KeyPanel &panel);
+  mlir::Value sumOfBlocks(mlir::VectorType type, mlir::Value count,
+                          mlir::Value column, mlir::IntegerAttr columns);
+  mlir::Value sumOfRuns(mlir::VectorType type, llvm::ArrayRef<KeyRun> runs,
+                        mlir::Value column, mlir::IntegerAttr columns);
+
   /// Panels that some query of the block may read.
   Panels visitedPanels(mlir::Value row, int64_t height);
   /// Their keys, as few runs as they are.
@@ -153,15 +128,21 @@ private:
   /// The same for row `i`, which also become the scores in scratch.
   mlir::Value storeMaskedScores(mlir::Value score, mlir::Value i,
                                 mlir::Value query, const KeyPanel &panel);
-  /// Lanes of a panel whose column is below `bound`.
-  mlir::Value isBelow(const KeyPanel &panel, int64_t bound);
-
-  KeyPanel panelAt(mlir::Value index) {
-    return {index, e.mul(index, layout.panel), layout.panel, layout.panel};
+  /// Lanes of a panel whose key is below `bound`.
+  mlir::Value isBelow(const KeyPanel &panel, mlir::Value bound);
+  mlir::Value isBelow(const KeyPanel &panel, int64_t bound) {
+    return isBelow(panel, e.index(bound));
   }
+
+  /// A panel of packed keys.
+  KeyPanel panelAt(mlir::Value index);
+  /// The panel of a turn of a loop over those that are visited.
+  KeyPanel visitedPanel(const Panels &panels, mlir::Value turn,
+                        bool isWhole = false);
   KeyPanel tailPanel() {
-    int64_t first = layout.panels * layout.panel;
-    return {{}, e.index(first), layout.tailLanes, layout.columns - first};
+    int64_t from = layout.panels * layout.panel;
+    mlir::Value first = e.index(from);
+    return {{}, first, first, first, layout.tailLanes, layout.columns - from};
   }
   void forEachPanel(const Panels &panels,
                     llvm::function_ref<void(const KeyPanel &)> body);
@@ -217,6 +198,7 @@ private:
   const VisitedKeys visited;
   /// In scratch; null where the layout has none.
   mlir::Value packed, packedTail, values, scores, exponentials, limits, inverse;
+  mlir::Value listed, pooled; ///< blocks of keys; sums of their values
   mlir::Value
       maxima; ///< the memory of `inverse` as one row, until it is needed
   // Of the current unit.

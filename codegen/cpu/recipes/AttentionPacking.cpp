@@ -60,12 +60,17 @@ void AttentionEmitter::packLanes(const KeyPanel &panel, Value lane,
   }
 }
 
-/// Up to 16 rows of a matrix.
+/// Up to 16 rows of a matrix, the last of which is `last`, unless that is null.
 static SmallVector<OperandRow> rowsOf(KernelEmitter &e, Value matrix,
-                                      Value first, int64_t count) {
+                                      Value first, int64_t count,
+                                      Value last = {}) {
   SmallVector<OperandRow> rows;
   for (int64_t i = 0; i < count; ++i) {
-    rows.push_back({matrix, e.add(first, i)});
+    Value row = e.add(first, i);
+    if (last) {
+      row = arith::MinUIOp::create(e.builder, e.loc, row, last);
+    }
+    rows.push_back({matrix, row});
   }
   return rows;
 }
@@ -89,6 +94,11 @@ void AttentionEmitter::packMixedPanel(const KeyPanel &panel, int64_t first) {
 }
 
 void AttentionEmitter::packKeys() {
+  // Lanes after the last key of a block have some of the next one, or the last
+  // key again, and limits hide them.
+  Value last = layout.blocks.size && layout.mayLeaveKeys
+                   ? e.add(keyRow, layout.keys - 1)
+                   : Value();
   // Panels of one matrix, whose row of column 0 is `first`.
   auto packPanels = [&](int64_t begin, int64_t end, Value matrix, Value first) {
     if (begin >= end) {
@@ -98,11 +108,15 @@ void AttentionEmitter::packKeys() {
       e.forLoop("lanes", e.index(0), e.index(layout.panel), kTransposed,
                 [&](Value lane) {
                   KeyPanel panel = panelAt(index);
-                  Value row = e.add(first, e.add(panel.column, lane));
-                  packLanes(panel, lane, rowsOf(e, matrix, row, kTransposed));
+                  Value row = e.add(first, e.add(panel.key, lane));
+                  packLanes(panel, lane,
+                            rowsOf(e, matrix, row, kTransposed, last));
                 });
     });
   };
+  if (layout.blocks.size) {
+    return packPanels(0, layout.panels, e.buffer(op.getKey()), keyRow);
+  }
   int64_t whole = layout.keys / layout.panel;
   int64_t next = whole; // panel
   packPanels(0, whole, e.buffer(op.getKey()), keyRow);

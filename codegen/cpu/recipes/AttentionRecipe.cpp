@@ -43,61 +43,33 @@ struct AttentionScratch {
         values{{l.valueRows, l.valueWidth}, 4},
         scores{{l.blockRows, l.scoreStride}, 4},
         exponentials{{l.blockRows, l.exponentialStride}, 2},
-        limits{{1, l.limitLanes}, 4}, inverse{{l.blockRows, 1}, 4} {}
+        limits{{1, l.limitLanes}, 4},
+        // One more, which may be written and does not count.
+        listed{{1, l.blocks.size ? l.blocks.most + 1 : 0}, 4},
+        pooled{{l.blockRows, l.pooledColumns}, 4},
+        inverse{{l.blockRows, 1}, 4} {}
 
-  ScratchPart panels, tail, values, scores, exponentials, limits, inverse;
+  ScratchPart panels, tail, values, scores, exponentials, limits, listed,
+      pooled, inverse;
 
   int64_t bytes() const {
-    return panels.bytes() + tail.bytes() + values.bytes() + scores.bytes() +
-           exponentials.bytes() + limits.bytes() + inverse.bytes();
+    int64_t all = 0;
+    for (const ScratchPart *part :
+         {&panels, &tail, &values, &scores, &exponentials, &limits, &listed,
+          &pooled, &inverse}) {
+      all += part->bytes();
+    }
+    return all;
   }
 };
 } // namespace
-
-/// The rows of the higher of even blocks of at most `most` rows.
-static int64_t evenHeight(int64_t rows, int64_t most) {
-  return llvm::divideCeil(rows, llvm::divideCeil(rows, most));
-}
-
-AttentionLayout::AttentionLayout(AttentionOp op, const CpuSchedule &schedule,
-                                 const ScoreForm &form)
-    : pairs(schedule.pairs), interleave(pairs ? 2 : 1),
-      batch(shapeOf(op.getQuery())[0]), heads(op.getHeads()),
-      queries(shapeOf(op.getQuery())[1]), keys(shapeOf(op.getKey())[1]),
-      group(op.getGroup()), slots(op.getSlots()), columns(keys + slots),
-      keyWidth(shapeOf(op.getQuery())[2] / heads),
-      valueWidth(op.givesScoresAlone()
-                     ? 0
-                     : shapeOf(op.getValue())[2] / op.countKeyHeads()),
-      panel(schedule.tileColumns),
-      blockRows(std::min(schedule.tileRows, queries)) {
-  // A uniform empty row reads every value. So does who reads the scores.
-  skipsPanels = op.getEmptyRow() != EmptyRow::uniform && !slots &&
-                !op.getScores() &&
-                VisitedKeys::areSome(form, extents(), panel,
-                                     evenHeight(queries, blockRows));
-  panels = skipsPanels ? llvm::divideCeil(columns, panel) : columns / panel;
-  tailLanes = llvm::alignTo(std::max(columns - panels * panel, int64_t(0)),
-                            kTransposed);
-  packedRows = llvm::divideCeil(keyWidth, interleave);
-  valueRows = pairs && valueWidth ? llvm::divideCeil(columns, 2) : 0;
-  int64_t lanes = panels * panel + tailLanes;
-  scoreStride = lanes + 16;
-  exponentialStride = valueRows ? paddedStride(lanes, 2) : 0;
-  bool hasLimits = llvm::any_of(form.conditions, [&](Value condition) {
-    return form.isAboutKeys(condition);
-  });
-  limitLanes = hasLimits ? lanes : 0;
-}
 
 AttentionEmitter::AttentionEmitter(KernelEmitter &emitter, AttentionOp op)
     : e(emitter), b(emitter.builder), loc(emitter.loc), op(op),
       form(op.scoreRegion()), layout(op, emitter.schedule, form),
       queryBlocks(blocksOf(*op->getParentOfType<KernelOp>().getUnits())),
-      visited(form, layout.extents(), layout.panel,
-              layout.skipsPanels ? rowBlocksOf(layout.queries, queryBlocks,
-                                               emitter.schedule.tileRows)
-                                 : SmallVector<RowSpan>()) {
+      visited(
+          layout.visitedKeys(form, queryBlocks, emitter.schedule.tileRows)) {
   AttentionScratch scratch(layout);
   int64_t offset = 0;
   auto take = [&](const ScratchPart &part, Type element) -> Value {
@@ -115,6 +87,8 @@ AttentionEmitter::AttentionEmitter(KernelEmitter &emitter, AttentionOp op)
   scores = take(scratch.scores, f32);
   exponentials = take(scratch.exponentials, b.getBF16Type());
   limits = take(scratch.limits, f32);
+  listed = take(scratch.listed, b.getI32Type());
+  pooled = take(scratch.pooled, f32);
   maxima = e.scratchView(offset, {1, layout.blockRows}, f32);
   inverse = take(scratch.inverse, f32);
 }
@@ -163,8 +137,11 @@ void AttentionEmitter::pack(Value unit, Value block) {
 }
 
 void AttentionEmitter::emit() {
+  const BlockLayout &blocks = layout.blocks;
+  int64_t most = e.schedule.tileRows;
   SmallVector<int64_t> heights =
-      rowBlockHeights(layout.queries, queryBlocks, e.schedule.tileRows);
+      blocks.size ? blocks.heights(most)
+                  : rowBlockHeights(layout.queries, queryBlocks, most);
   e.forLoop("head", e.begin, e.end, 1, [&](Value unit) {
     Value block = e.rem(unit, queryBlocks), pair = e.div(unit, queryBlocks);
     batch = e.div(pair, layout.heads);
@@ -182,7 +159,11 @@ void AttentionEmitter::emit() {
     valueColumn = e.mul(keyHead, layout.valueWidth);
     resultColumn = e.mul(head, layout.valueWidth);
     pack(unit, block);
-    auto bound = [&](Value number) {
+    auto bound = [&](Value number) -> Value {
+      if (blocks.size) {
+        return make<arith::MinUIOp>(e.mul(number, blocks.size),
+                                    e.index(layout.queries));
+      }
       return e.div(e.mul(number, layout.queries), queryBlocks);
     };
     forEachRowBlock(
@@ -233,6 +214,9 @@ void AttentionEmitter::prefetchNext(Value row) {
 
 AttentionEmitter::Panels AttentionEmitter::visitedPanels(Value row,
                                                          int64_t height) {
+  if (layout.blocks.size) {
+    return listBlocks(row, height);
+  }
   if (layout.skipsPanels) {
     return emitPanelBounds(e, visited, row, height);
   }
@@ -240,11 +224,41 @@ AttentionEmitter::Panels AttentionEmitter::visitedPanels(Value row,
   return {e.index(0), end, end, end};
 }
 
+KeyPanel AttentionEmitter::panelAt(Value index) {
+  const BlockLayout &blocks = layout.blocks;
+  Value lane = e.mul(index, layout.panel), key = lane;
+  if (blocks.size != blocks.lanes) {
+    key = e.add(e.mul(e.div(index, blocks.panels), blocks.size),
+                e.mul(e.rem(index, blocks.panels), layout.panel));
+  }
+  return {index, lane, lane, key, layout.panel, layout.panel};
+}
+
+KeyPanel AttentionEmitter::visitedPanel(const Panels &panels, Value turn,
+                                        bool isWhole) {
+  const BlockLayout &blocks = layout.blocks;
+  if (!blocks.size) {
+    KeyPanel panel = panelAt(panels.tileAt(b, loc, turn, isWhole));
+    panel.isWhole = isWhole;
+    return panel;
+  }
+  Value block = listedBlock(e.div(turn, blocks.panels));
+  Value part = e.rem(turn, blocks.panels);
+  Value index = e.add(e.mul(block, blocks.panels), part);
+  Value key = e.add(e.mul(block, blocks.size), e.mul(part, layout.panel));
+  return {index,
+          e.mul(turn, layout.panel),
+          e.mul(index, layout.panel),
+          key,
+          layout.panel,
+          layout.panel};
+}
+
 void AttentionEmitter::forEachPanel(
     const Panels &panels, llvm::function_ref<void(const KeyPanel &)> body) {
   if (layout.panels) {
     e.forLoop("keys", panels.begin, panels.end, 1,
-              [&](Value turn) { body(panelAt(panels.tileAt(b, loc, turn))); });
+              [&](Value turn) { body(visitedPanel(panels, turn)); });
   }
   if (layout.tailLanes) {
     body(tailPanel());
@@ -331,39 +345,50 @@ SmallVector<KeyRun, 2> AttentionEmitter::visitedRuns(const Panels &panels) {
           runOf(from, to, all)};
 }
 
+Value AttentionEmitter::sumOfRuns(VectorType type, ArrayRef<KeyRun> runs,
+                                  Value column, IntegerAttr columns) {
+  Value zero = e.index(0), start = e.add(valueColumn, column), sum;
+  for (const KeyRun &run : runs) {
+    Value first = e.mul(run.panel, layout.panel);
+    // With pairs, two keys are one row of the values.
+    Value pair = e.mul(run.panel, layout.panel / layout.interleave);
+    sum = layout.pairs
+              ? make<TileProductOp>(type, exponentials, zero, first, values,
+                                    ValueRange{pair, column}, run.keys, columns,
+                                    sum)
+              : make<TileProductOp>(type, scores, zero, first,
+                                    e.buffer(op.getValue()),
+                                    ValueRange{e.add(keyRow, first), start},
+                                    run.keys, columns, sum);
+  }
+  if (layout.slots && !layout.pairs) {
+    sum = make<TileProductOp>(
+        type, scores, zero, e.index(layout.keys), e.buffer(op.getMemoryValue()),
+        ValueRange{zero, start}, e.index(layout.slots), columns, sum);
+  }
+  return sum;
+}
+
 void AttentionEmitter::emitValues(Value row, int64_t height,
                                   const Panels &panels) {
   Value out = e.buffer(op.getResult());
   Value zero = e.index(0), outRow = e.add(queryRow, row);
-  SmallVector<KeyRun, 2> runs = visitedRuns(panels);
+  SmallVector<KeyRun, 2> runs;
+  Value blocks;
+  if (layout.blocks.size) {
+    blocks = e.div(panels.end, layout.blocks.panels);
+  } else {
+    runs = visitedRuns(panels);
+  }
   auto emitColumns = [&](Value column, int64_t lanes, int64_t valid) {
     IntegerAttr columns;
     if (valid < lanes) {
       columns = b.getI64IntegerAttr(valid);
     }
     auto type = VectorType::get({height, lanes}, b.getF32Type());
-    Value start = e.add(valueColumn, column);
     Value to = e.add(resultColumn, column);
-    Value sum;
-    for (const KeyRun &run : runs) {
-      Value first = e.mul(run.panel, layout.panel);
-      // With pairs, two keys are one row of the values.
-      Value pair = e.mul(run.panel, layout.panel / layout.interleave);
-      sum = layout.pairs
-                ? make<TileProductOp>(type, exponentials, zero, first, values,
-                                      ValueRange{pair, column}, run.keys,
-                                      columns, sum)
-                : make<TileProductOp>(type, scores, zero, first,
-                                      e.buffer(op.getValue()),
-                                      ValueRange{e.add(keyRow, first), start},
-                                      run.keys, columns, sum);
-    }
-    if (layout.slots && !layout.pairs) {
-      sum = make<TileProductOp>(type, scores, zero, e.index(layout.keys),
-                                e.buffer(op.getMemoryValue()),
-                                ValueRange{zero, start}, e.index(layout.slots),
-                                columns, sum);
-    }
+    Value sum = blocks ? sumOfBlocks(type, blocks, column, columns)
+                       : sumOfRuns(type, runs, column, columns);
     Value factor =
         make<TileLoadOp>(VectorType::get({height, 1}, b.getF32Type()), inverse,
                          zero, zero, IntegerAttr());
@@ -391,32 +416,6 @@ static void emit(KernelEmitter &emitter, AttentionOp op) {
 }
 
 namespace {
-/// The pairs of a query and a key that the row blocks of one head make, as the
-/// loops above do: by the share of the queries.
-static SmallVector<int64_t> countPairs(const ScoreForm &form,
-                                       const AttentionLayout &layout,
-                                       int64_t shares, int64_t tileRows) {
-  SmallVector<RowSpan> blocks = rowBlocksOf(layout.queries, shares, tileRows);
-  std::optional<VisitedKeys> visited;
-  if (layout.skipsPanels) {
-    visited.emplace(form, layout.extents(), layout.panel, blocks);
-  }
-  SmallVector<int64_t> pairs(shares);
-  for (const RowSpan &block : blocks) {
-    int64_t keys = layout.columns;
-    if (visited) {
-      // Whole panels, up to the last key.
-      const VisitedKeys::Range &own = visited->at(block);
-      keys = std::min(own.end * layout.panel, layout.keys) -
-             std::min(own.begin * layout.panel, layout.keys) -
-             own.countLeftOut() * layout.panel;
-    }
-    int64_t share = ((block.row + 1) * shares - 1) / layout.queries;
-    pairs[share] += block.height * keys;
-  }
-  return pairs;
-}
-
 /// Whether all that the region reads of a captured tensor is the element for
 /// the batch entry, head, query and key, and that is added to what is carried:
 /// -inf in it is -inf in that.
@@ -468,7 +467,9 @@ struct AttentionRecipe
     auto own = cast<AttentionOp>(op);
     Value read[] = {own.getQuery(), own.getKey(), own.getValue(),
                     own.getMemoryKey(), own.getMemoryValue()};
-    return own.getSimilarity().isProduct() &&
+    // A pair of values is of one block.
+    bool arePairs = own.getBlock().value_or(2) % 2 == 0;
+    return own.getSimilarity().isProduct() && arePairs &&
            llvm::all_of(read, [](Value operand) {
              return !operand || getElementTypeOrSelf(operand).isBF16();
            });
@@ -489,7 +490,7 @@ struct AttentionRecipe
     AttentionLayout layout(own, schedule, form);
     int64_t shares = blocksOf(*op->getParentOfType<KernelOp>().getUnits());
     int64_t pairs = llvm::sum_of(
-        countPairs(form, layout, shares, schedule.tileRows), int64_t(0));
+        layout.countPairs(form, shares, schedule.tileRows), int64_t(0));
     return layout.batch * layout.heads * pairs *
            (layout.keyWidth + layout.valueWidth);
   }
@@ -498,7 +499,7 @@ struct AttentionRecipe
     auto own = cast<AttentionOp>(op);
     ScoreForm form(own.scoreRegion());
     AttentionLayout layout(own, schedule, form);
-    if (!layout.skipsPanels) {
+    if (!layout.skipsPanels || layout.blocks.size) {
       return std::nullopt;
     }
     int64_t shares = blocksOf(*op->getParentOfType<KernelOp>().getUnits());
@@ -518,14 +519,17 @@ struct AttentionRecipe
     ScoreForm form(own.scoreRegion());
     AttentionLayout layout(own, schedule, form);
     int64_t shares = blocksOf(*op->getParentOfType<KernelOp>().getUnits());
-    if (!layout.skipsPanels || shares == 1) {
+    if ((!layout.skipsPanels && !layout.blocks.size) || shares == 1) {
       return {};
     }
     SmallVector<int64_t> costs =
-        countPairs(form, layout, shares, schedule.tileRows);
+        layout.countPairs(form, shares, schedule.tileRows);
     for (auto [share, cost] : llvm::enumerate(costs)) {
       int64_t first = share * layout.queries / shares;
-      cost += ((share + 1) * layout.queries / shares - first) * layout.panel;
+      int64_t rows = layout.blocks.size
+                         ? layout.blocks.lengthOf(share)
+                         : (share + 1) * layout.queries / shares - first;
+      cost += rows * layout.panel;
     }
     return costs;
   }

@@ -26,38 +26,55 @@ static constexpr double kInfinity = std::numeric_limits<double>::infinity();
 /// Panels whose vectors of one row stand side by side, without a loop.
 static constexpr int64_t kUnrolledPanels = 8;
 
-Value AttentionEmitter::isBelow(const KeyPanel &panel, int64_t bound) {
+Value AttentionEmitter::isBelow(const KeyPanel &panel, Value bound) {
   SmallVector<Attribute> lanes;
   for (int64_t i = 0; i < panel.lanes; ++i) {
     lanes.push_back(b.getI32IntegerAttr(static_cast<int32_t>(i)));
   }
   auto type = VectorType::get({panel.lanes}, b.getI32Type());
   Value iota = make<arith::ConstantOp>(DenseElementsAttr::get(type, lanes));
-  Value first = make<arith::IndexCastOp>(b.getI32Type(), panel.column);
-  Value limit = make<arith::IndexCastOp>(b.getI32Type(), e.index(bound));
+  Value first = make<arith::IndexCastOp>(b.getI32Type(), panel.key);
+  Value limit = make<arith::IndexCastOp>(b.getI32Type(), bound);
   return make<arith::CmpIOp>(
       arith::CmpIPredicate::slt,
       make<arith::AddIOp>(iota, splat(first, panel.lanes)),
       splat(limit, panel.lanes));
 }
 
+/// The limits of a panel, of which these lanes hold columns, and those tokens;
+/// null: all.
+void AttentionEmitter::writeLimits(const KeyPanel &panel, Value isValid,
+                                   Value tokens) {
+  int64_t lanes = panel.lanes;
+  ScoreLanes own = *scoreLanes;
+  own.beginLanes(panel.key, lanes, isValid, tokens);
+  for (Value condition : form.conditions) {
+    if (form.isAboutKeys(condition)) {
+      Value holds = own.vectorOf(condition);
+      isValid = isValid ? make<arith::AndIOp>(isValid, holds) : holds;
+    }
+  }
+  Value limit = make<arith::SelectOp>(isValid, constant(kInfinity, lanes),
+                                      constant(-kInfinity, lanes));
+  e.storeRow(limit, limits, e.index(0), panel.lane, lanes);
+}
+
 /// limits[j] = +inf where all conditions on key j alone hold, else -inf; lanes
 /// without a column have -inf.
 void AttentionEmitter::writeLimits() {
+  if (layout.blocks.size) {
+    return e.forLoop(
+        "keys", e.index(0), e.index(layout.panels), 1, [&](Value index) {
+          KeyPanel panel = panelAt(index);
+          Value isValid =
+              layout.blocks.isWhole ? Value() : isBelow(panel, endOf(panel));
+          writeLimits(panel, isValid, isValid);
+        });
+  }
   auto store = [&](Value column, int64_t lanes, int64_t keys, int64_t all) {
-    Value tokens = keys < lanes ? e.laneMask(lanes, keys) : Value();
-    Value isValid = all < lanes ? e.laneMask(lanes, all) : Value();
-    ScoreLanes own = *scoreLanes;
-    own.beginLanes(form.region.getKey(), column, lanes, isValid, tokens);
-    for (Value condition : form.conditions) {
-      if (form.isAboutKeys(condition)) {
-        Value holds = own.vectorOf(condition);
-        isValid = isValid ? make<arith::AndIOp>(isValid, holds) : holds;
-      }
-    }
-    Value limit = make<arith::SelectOp>(isValid, constant(kInfinity, lanes),
-                                        constant(-kInfinity, lanes));
-    e.storeRow(limit, limits, e.index(0), column, lanes);
+    writeLimits({{}, column, column, column, lanes, all},
+                all < lanes ? e.laneMask(lanes, all) : Value(),
+                keys < lanes ? e.laneMask(lanes, keys) : Value());
   };
   int64_t whole = layout.keys / layout.panel * layout.panel;
   if (whole) {
@@ -78,7 +95,7 @@ void AttentionEmitter::writeLimits() {
 /// +inf, whose exponential is NaN again, where it is not.
 Value AttentionEmitter::limited(Value scores, const KeyPanel &panel) {
   Value limit =
-      e.loadRow(limits, e.index(0), panel.column, panel.lanes, panel.lanes);
+      e.loadRow(limits, e.index(0), panel.lane, panel.lanes, panel.lanes);
   if (limit.getType() != scores.getType()) {
     limit = make<vector::BroadcastOp>(scores.getType(), limit);
   }
@@ -99,13 +116,13 @@ Value AttentionEmitter::maskedScores(Value raw, Value query,
     // All lanes hold keys.
   } else if (panel.valid < lanes) {
     inside = e.laneMask(lanes, panel.valid);
-  } else if (layout.skipsPanels && layout.keys % layout.panel) {
+  } else if (layout.mayLeaveKeys) {
     inside = isBelow(panel, layout.keys);
   }
   Value isKey = layout.slots ? isBelow(panel, layout.keys) : inside;
   ScoreLanes own = *scoreLanes;
   own.setIndex(form.region.getQuery(), query);
-  own.beginLanes(form.region.getKey(), panel.column, lanes, inside, isKey);
+  own.beginLanes(panel.key, lanes, inside, isKey);
   own.setRaw(raw);
   Value score = raw;
   if (scalesEarly()) {
@@ -134,7 +151,7 @@ void AttentionEmitter::storeScores(Value score, Value query,
                                    const KeyPanel &panel, Value isKey) {
   Value row = e.add(e.mul(batch, layout.heads), head);
   row = e.add(e.mul(row, layout.queries), query);
-  Value place[] = {row, panel.column};
+  Value place[] = {row, panel.key};
   Value target = e.buffer(op.getScores());
   if (isKey) {
     make<vector::MaskedStoreOp>(target, ValueRange(place), isKey, score);
@@ -181,19 +198,18 @@ Value AttentionEmitter::reducePanels(
   auto loop = [&](Value begin, Value end, bool isWhole) {
     all = e.forLoop("keys", begin, end, 1, all ? all : start,
                     [&](Value turn, ValueRange carried) {
-                      KeyPanel panel =
-                          panelAt(panels.tileAt(b, loc, turn, isWhole));
-                      panel.isWhole = isWhole;
+                      KeyPanel panel = visitedPanel(panels, turn, isWhole);
                       return SmallVector<Value>{body(panel, carried[0])};
                     })[0];
   };
-  if (layout.skipsPanels && loops == Loops::ofWholePanels &&
+  bool isListed = layout.blocks.size > 0;
+  if (layout.skipsPanels && !isListed && loops == Loops::ofWholePanels &&
       visited.haveWhole()) {
     loop(panels.begin, panels.wholeBegin, false);
     loop(panels.wholeBegin, panels.wholeEnd, true);
     loop(panels.wholeEnd, panels.end, false);
-  } else if (layout.panels &&
-             (layout.skipsPanels || layout.panels > kUnrolledPanels)) {
+  } else if (isListed || (layout.panels && (layout.skipsPanels ||
+                                            layout.panels > kUnrolledPanels))) {
     loop(panels.begin, panels.end, false);
   } else {
     for (int64_t i = 0; i < layout.panels; ++i) {
@@ -315,7 +331,7 @@ void AttentionEmitter::subtractMaximum(Value i, Value query,
 void AttentionEmitter::emitExponentials(Value i, const Panels &panels) {
   Value maximum = e.loadScalar(maxima, e.index(0), i);
   Value shift = make<arith::MulFOp>(maximum, e.scalar(-exponent()));
-  int64_t offset = Exp2Op::offsetOfWeights(layout.columns);
+  int64_t offset = Exp2Op::offsetOfWeights(layout.mostKeys);
   Accuracy accuracy = layout.pairs ? Accuracy::bf16 : Accuracy::f32;
   auto kind = vector::CombiningKind::ADD;
   auto storeExponentials = [&](const KeyPanel &panel, Value sum) -> Value {

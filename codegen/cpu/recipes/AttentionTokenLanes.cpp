@@ -24,8 +24,8 @@ static constexpr int64_t kTokens = CpuFacts::sequenceTokens;
 bool keepsTokensInLanes(AttentionOp op) {
   ScoreForm form(op.scoreRegion());
   bool isPlain = op.getSimilarity().isProduct() && op.hasSoftmax() &&
-                 !op.getMemoryKey() && !op.getScores() && form.isRaw() &&
-                 form.conditions.empty();
+                 !op.getMemoryKey() && !op.getBlock() && !op.getScores() &&
+                 form.isRaw() && form.conditions.empty();
   return isPlain && shapeOf(op.getKey())[1] == shapeOf(op.getQuery())[1];
 }
 

@@ -12,7 +12,6 @@ namespace hova {
 
 // Each stands in the file of its name.
 void attachAttentionRecipe(MLIRContext &context);
-void attachBlockSparseAttentionRecipe(MLIRContext &context);
 void attachHeadLogitsRecipe(MLIRContext &context);
 void attachKeySummaryRecipe(MLIRContext &context);
 void attachLinearRecipe(MLIRContext &context);
@@ -25,7 +24,6 @@ void attachUnfoldRecipe(MLIRContext &context);
 void registerCpuRecipes(DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, HovaDialect *) {
     attachAttentionRecipe(*context);
-    attachBlockSparseAttentionRecipe(*context);
     attachHeadLogitsRecipe(*context);
     attachKeySummaryRecipe(*context);
     attachLinearRecipe(*context);

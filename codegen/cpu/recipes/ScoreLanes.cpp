@@ -64,26 +64,12 @@ void ScoreLanes::hoist(unsigned sources) {
   }
 }
 
-void ScoreLanes::spreadLinear() {
-  auto spread = [this](Value value) {
-    Lanes own = known.lookup(value);
-    if (own.step != 0) {
-      vectors[{own.base, own.step}] = asVector(own);
-    }
-  };
-  Block &block = form.region.getBlock();
-  llvm::for_each(block.getArguments(), spread);
-  for (Operation &op : block.without_terminator()) {
-    spread(op.getResult(0));
-  }
-}
-
-void ScoreLanes::beginLanes(Value index, Value first, int64_t count,
-                            Value insideLanes, Value tokenLanes) {
+void ScoreLanes::beginLanes(Value first, int64_t count, Value insideLanes,
+                            Value tokenLanes) {
   lanes = count;
   inside = insideLanes;
   tokens = tokenLanes;
-  known[index] = {first, 1, {}};
+  known[form.region.getKey()] = {first, 1, {}};
 }
 
 Value ScoreLanes::vectorOf(Value value) { return asVector(expand(value)); }
@@ -121,9 +107,6 @@ Value ScoreLanes::asVector(const Lanes &value) {
   }
   if (value.step == 0) {
     return splat(value.base);
-  }
-  if (Value made = vectors.lookup({value.base, value.step})) {
-    return made;
   }
   auto type = VectorType::get({lanes}, laneType(b.getIndexType()));
   SmallVector<Attribute> steps;

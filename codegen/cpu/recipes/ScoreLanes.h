@@ -1,15 +1,14 @@
 //===- ScoreLanes.h - The region of scores for vectors --------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// A recipe has raw scores in vectors whose lanes are keys, or queries. This
-// writes what the region of the attention makes of them. A value of the region
-// is
+// A recipe has raw scores in vectors whose lanes are keys. This writes what the
+// region of the attention makes of them. A value of the region is
 //
 // - uniform, the same for all lanes: a scalar, and the operations on it are
 //   scalar, too;
-// - linear, `first + step * lane`: the index that lanes are of, and what is
-//   added to it. An element at such an index is one load, of consecutive
-//   columns in their order or backwards;
+// - linear, `first + step * lane`: the key, and what is added to it. An element
+//   at such an index is one load, of consecutive columns in their order or
+//   backwards;
 // - or anything, a vector. An element at such an index is gathered.
 //
 // No read leaves its table: where ranges of the indices do not show that it is
@@ -39,15 +38,12 @@ public:
   /// Computes what depends on `sources` alone, here and not where it is asked
   /// for.
   void hoist(unsigned sources);
-  /// Makes the vectors of what is known and linear here, and not where they are
-  /// asked for.
-  void spreadLinear();
 
-  /// Begins a vector of `lanes` lanes, of which lane 0 has the number `first`
-  /// for `index`. `inside` has the lanes whose number is one of the extents, or
-  /// is null, which is all; `tokens` those that hold no slots.
-  void beginLanes(mlir::Value index, mlir::Value first, int64_t lanes,
-                  mlir::Value inside, mlir::Value tokens);
+  /// Begins a vector of `lanes` keys from key `first` on. `inside` has the
+  /// lanes whose key is one of the extents, or is null, which is all; `tokens`
+  /// those that hold no slots.
+  void beginLanes(mlir::Value first, int64_t lanes, mlir::Value inside,
+                  mlir::Value tokens);
   void setRaw(mlir::Value vector) {
     known[form.region.getRaw()] = {{}, 0, vector};
   }
@@ -111,8 +107,6 @@ private:
   int64_t lanes = 0;
   mlir::Value inside, tokens;
   llvm::DenseMap<mlir::Value, Lanes> known;
-  /// Of what is linear, by base and step, as far as made before.
-  llvm::DenseMap<std::pair<mlir::Value, int64_t>, mlir::Value> vectors;
 };
 
 } // namespace hova

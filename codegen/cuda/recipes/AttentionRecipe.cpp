@@ -1,16 +1,20 @@
 //===- AttentionRecipe.cpp - Softmax attention on a GPU -------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// A block has rows of queries of one head of one sequence: blocks of queries
-// along x, heads along y, sequences along z. Of small heads it has all.
+// A block of threads has rows of queries of one head of one sequence: blocks of
+// queries along x, heads along y, sequences along z. Of small heads it has all.
+// Where queries see blocks of keys, its rows are of one block of tokens.
 
 #include "codegen/cuda/recipes/CudaKernels.h"
 #include "codegen/cuda/recipes/GroupEmitter.h"
 #include "codegen/cuda/recipes/Recipe.h"
 #include "codegen/cuda/recipes/ScoreTiles.h"
+#include "codegen/cuda/recipes/SeenBlocks.h"
 #include "codegen/cuda/recipes/SmallHeads.h"
 #include "dialect/AttentionOps.h"
 #include "dialect/Shapes.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 
@@ -104,6 +108,30 @@ static void emitHeads(AttentionOp op, SmallHeads small, GroupEmitter &e) {
                  shape[2] == e.schedule.getColumns());
 }
 
+/// Rows of one block of tokens, to the keys of the blocks that these see.
+static void emitBlockRows(AttentionOp op, GroupEmitter &e) {
+  KernelBuilder &b = e.b;
+  int64_t size = *op.getBlock(), rows = e.schedule.getRows();
+  int64_t tokens = shapeOf(op.getQuery())[1];
+  int64_t parts = llvm::divideCeil(size, rows);
+  Value block = b.divIndex(e.block(0), parts);
+  Value row = b.sum(b.mulIndex(block, size),
+                    b.mulIndex(b.remIndex(e.block(0), parts), rows));
+  SeenBlocks seen(e, op, block);
+  KeyList list = seen.list();
+  Value tile = emitAttention(e, op.scoreRegion(), op.getCaptured(),
+                             headOf(op, e), extentsOf(op), row, &list);
+  // Rows after the block are another's. The last block may be shorter: what
+  // ends with it begins earlier.
+  Value first = b.atMost(b.mulIndex(block, size), tokens - size);
+  Value of = e.headOf(op.getResult(), op.getHeads());
+  int64_t width = cast<MemRefType>(of.getType()).getDimSize(1);
+  Value to = e.view(of, first, size, b.getIndexAttr(0), width);
+  b.storeRounded(tile, to, b.createOrFold<arith::SubIOp>(row, first),
+                 b.index(0), parts * rows == size && tokens % size == 0,
+                 width == e.schedule.getColumns());
+}
+
 namespace {
 struct AttentionRecipe
     : CudaRecipeOpInterface::ExternalModel<AttentionRecipe, AttentionOp> {
@@ -127,16 +155,18 @@ struct AttentionRecipe
     }
     int64_t resultWidth =
         SmallHeads::find(own) ? shapeOf(own.getResult())[2] : valueWidth;
-    return scheduleAttention(getElementTypeOrSelf(own.getQuery()),
-                             shapeOf(own.getQuery())[1], extentsOf(own).columns,
-                             keyWidth, resultWidth,
+    int64_t queries = own.getBlock().value_or(shapeOf(own.getQuery())[1]);
+    return scheduleAttention(getElementTypeOrSelf(own.getQuery()), queries,
+                             extentsOf(own).columns, keyWidth, resultWidth,
                              own.getScores() || form.readsPairs());
   }
   Grid getGrid(Operation *op, CudaScheduleAttr schedule) const {
     auto own = cast<AttentionOp>(op);
     ArrayRef<int64_t> queries = shapeOf(own.getQuery());
-    int64_t blocks = SmallHeads::find(own) ? 1 : own.getHeads();
-    return {llvm::divideCeilSigned(queries[1], schedule.getRows()), blocks,
+    int64_t heads = SmallHeads::find(own) ? 1 : own.getHeads();
+    int64_t blocks = own.getBlock() ? own.getBlocks() : 1;
+    int64_t rows = own.getBlock().value_or(queries[1]);
+    return {blocks * llvm::divideCeilSigned(rows, schedule.getRows()), heads,
             queries[0]};
   }
   std::optional<ScoreTileCounts>
@@ -147,7 +177,7 @@ struct AttentionRecipe
     int64_t rows = schedule.getRows(), step = schedule.getStep();
     bool takesAll = own.getEmptyRow() == EmptyRow::uniform &&
                     mayHaveEmptyRows(form, extents);
-    if (own.getSlots() || own.getScores() || takesAll ||
+    if (own.getBlock() || own.getSlots() || own.getScores() || takesAll ||
         !VisitedKeys::areSome(form, extents, step, rows)) {
       return std::nullopt;
     }
@@ -158,6 +188,9 @@ struct AttentionRecipe
     auto own = cast<AttentionOp>(op);
     if (std::optional<SmallHeads> small = SmallHeads::find(own)) {
       return emitHeads(own, *small, e);
+    }
+    if (own.getBlock()) {
+      return emitBlockRows(own, e);
     }
     int64_t length = shapeOf(own.getQuery())[1];
     HeadMatrices head = headOf(own, e);
@@ -178,7 +211,8 @@ struct AttentionRecipe
     e.finishHead(tile, row);
   }
   bool holdsHeads(Operation *op) const {
-    return !cast<AttentionOp>(op).givesScoresAlone();
+    auto own = cast<AttentionOp>(op);
+    return !own.givesScoresAlone() && !own.getBlock();
   }
 };
 } // namespace

@@ -189,7 +189,6 @@ void emitGroup(Operation *anchor, GroupEmitter &emitter) {
 
 // Each stands in the file of its name.
 void attachCudaAttentionRecipe(MLIRContext &context);
-void attachCudaBlockSparseRecipe(MLIRContext &context);
 void attachCudaHeadRecipes(MLIRContext &context);
 void attachCudaKeySummaryRecipe(MLIRContext &context);
 void attachCudaMaskRecipes(MLIRContext &context);
@@ -203,7 +202,6 @@ void attachCudaTokenRecipes(MLIRContext &context);
 void registerCudaRecipes(DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, HovaDialect *) {
     attachCudaAttentionRecipe(*context);
-    attachCudaBlockSparseRecipe(*context);
     attachCudaHeadRecipes(*context);
     attachCudaKeySummaryRecipe(*context);
     attachCudaMaskRecipes(*context);

@@ -34,7 +34,7 @@ std::optional<SmallHeads> SmallHeads::find(AttentionOp op) {
   bool areInPieces = keyWidth % 2 == 0 && valueWidth % 2 == 0;
   int64_t mostRows = element.isF32() ? 32 : 64; // of a box of keys
   if (!areSmall || !areInPieces || shape[1] > mostRows || op.getGroup() != 1 ||
-      op.getSlots() || op.givesScoresAlone() ||
+      op.getSlots() || op.getBlock() || op.givesScoresAlone() ||
       (op.getSimilarity() && !op.getSimilarity().isProduct())) {
     return std::nullopt;
   }

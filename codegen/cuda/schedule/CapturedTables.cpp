@@ -4,10 +4,8 @@
 #include "codegen/cuda/schedule/CapturedTables.h"
 #include "codegen/cuda/Sm80.h"
 #include "dialect/AttentionOps.h"
-#include "dialect/SparseAttentionOps.h"
 #include "dialect/TokenOps.h"
 #include "passes/WeightReaders.h"
-#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 
@@ -15,17 +13,17 @@ namespace hova {
 
 /// What the region of an attention calls the operand; null for other operands.
 static BlockArgument capturedAs(OpOperand &use) {
-  return llvm::TypeSwitch<Operation *, BlockArgument>(use.getOwner())
-      .Case<AttentionOp, BlockSparseAttentionOp>([&](auto op) -> BlockArgument {
-        for (auto [operand, argument] : llvm::zip(
-                 op.getCapturedMutable(), op.scoreRegion().getCaptured())) {
-          if (&operand == &use) {
-            return argument;
-          }
-        }
-        return BlockArgument();
-      })
-      .Default(BlockArgument());
+  auto op = dyn_cast<AttentionOp>(use.getOwner());
+  if (!op) {
+    return {};
+  }
+  for (auto [operand, argument] :
+       llvm::zip(op.getCapturedMutable(), op.scoreRegion().getCaptured())) {
+    if (&operand == &use) {
+      return argument;
+    }
+  }
+  return {};
 }
 
 /// All names of a weight in kernels and in regions of scores, if it has no

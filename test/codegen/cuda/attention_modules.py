@@ -281,7 +281,7 @@ def block_sparse(halves: str, batch: int, tokens: int, block: int, drawn: int, l
     table_type = f"tensor<{heads}x{blocks - 2}x{drawn}xi32>"
     return case(n, f"""
       func.func @main(%q: {q_type}, %k: {k_type}, %v: {v_type}{f", %t: {table_type}" if drawn else ""}) -> {y} {{
-        %o = hova.block_sparse_attention %q, %k, %v {"random_blocks(%t)" if drawn else ""}
+        %o = hova.attention %q, %k, %v {"random_blocks(%t)" if drawn else ""}
             {{heads = {heads} : i64, block = {block} : i64, key_value_heads = 1 : i64}}
             : ({q_type}, {k_type}, {v_type}{f", {table_type}" if drawn else ""}) -> {y} scores {{
         ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index):

@@ -10,8 +10,7 @@ from scopes import SIZES
 
 MOST_SCORES = 20000
 KINDS = ("softmax", "cosine", "additive", "performer", "linformer", "bigbird")
-SCORELESS = ("performer", "linformer", "bigbird")  # none of every pair of tokens
-EXPRESSIONLESS = ("performer", "linformer")  # none of two tokens at all
+SCORELESS = ("performer", "linformer")  # none of two tokens
 KERNELS = ("softmax", "relu", "exp")
 
 
@@ -29,7 +28,10 @@ def scores(scope, attributes, kind, default_hidden, keys):
     if kind == "performer":
         return features(scope, attributes)
     if kind == "bigbird":
-        return blocks(scope, attributes, keys)
+        blocks(scope, attributes, keys)
+        if scope.model.later.random() < 0.2:
+            attributes.number("temperature", (1.0, 2.0, 0.3, 3), 1.0)
+        return 0
     if kind == "linformer":
         projection(scope, attributes, keys)
     elif kind == "additive":
@@ -49,7 +51,7 @@ def scores(scope, attributes, kind, default_hidden, keys):
 
 def own_scores(scope, attributes, kind, slots, shape):
     """Expressions of the scores; `shape` is that of the scores of an entry's tokens."""
-    if kind in EXPRESSIONLESS or slots:
+    if kind in SCORELESS or slots:
         return None
     return OwnScores.draw(scope, attributes, shape)
 
@@ -59,7 +61,7 @@ def normalization(scope, attributes, kind, slots):
     positive: a sum of either sign may be near 0."""
     about_softmax = {"temperature", "empty_row", "shift"}
     rng = scope.model.later
-    if kind in ("performer", "bigbird") or about_softmax & set(attributes) or rng.random() < 0.75:
+    if kind == "performer" or about_softmax & set(attributes) or rng.random() < 0.75:
         if rng.random() < 0.1:
             attributes["normalize"] = "softmax"
         return
@@ -119,7 +121,7 @@ def blocks(scope, attributes, tokens):
 
 def given_scores(scope, attributes, kind, shape):
     """The shape of the scores that a layer gives, or None."""
-    gives = kind not in SCORELESS and scope.chance(0.3)
+    gives = kind not in (*SCORELESS, "bigbird") and scope.chance(0.3)
     attributes.put("scores", gives, False)
     return shape if gives else None
 

@@ -185,7 +185,7 @@ def _score_options(layer):
     if kind == "performer":
         return options | _feature_options(layer)
     if kind == "bigbird":
-        return options | _block_options(layer) | {"own": layer.own_scores()}
+        options |= _block_options(layer)
     if kind == "linformer":
         options |= _projection_options(layer)
     options["own"] = layer.own_scores()

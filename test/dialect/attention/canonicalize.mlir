@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // CHECK-LABEL: @folds_constants_of_the_region
-// CHECK: hova.block_sparse_attention
+// CHECK: hova.attention
 // CHECK: %[[ALL:.*]] = arith.constant true
 // CHECK: hova.score_yield %raw kept %[[ALL]]
 func.func @folds_constants_of_the_region(%q: tensor<1x23x8xf32>, %v: tensor<1x23x6xf32>) -> tensor<1x23x6xf32> {
-  %r = hova.block_sparse_attention %q, %q, %v {block = 4 : i64, heads = 2 : i64} : (tensor<1x23x8xf32>, tensor<1x23x8xf32>, tensor<1x23x6xf32>) -> tensor<1x23x6xf32> scores {
+  %r = hova.attention %q, %q, %v {heads = 2 : i64} : (tensor<1x23x8xf32>, tensor<1x23x8xf32>, tensor<1x23x6xf32>) -> tensor<1x23x6xf32> scores {
   ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index):
     %zero = arith.constant 0 : index
     %same = arith.addi %key, %zero : index
@@ -20,11 +20,11 @@ func.func @folds_constants_of_the_region(%q: tensor<1x23x8xf32>, %v: tensor<1x23
 
 // CHECK-LABEL: @captures_what_the_region_reads
 // CHECK-SAME: %{{.*}}: tensor<1x23xi1>, %[[BIAS:.*]]: tensor<2xf32>
-// CHECK: hova.block_sparse_attention {{.*}} captured(%[[BIAS]])
+// CHECK: hova.attention {{.*}} captured(%[[BIAS]])
 // CHECK-NEXT: ^bb0({{.*}}, %[[OWN:.*]]: tensor<2xf32>):
 // CHECK: hova.element %[[OWN]][%head]
 func.func @captures_what_the_region_reads(%q: tensor<1x23x8xf32>, %v: tensor<1x23x6xf32>, %valid: tensor<1x23xi1>, %bias: tensor<2xf32>) -> tensor<1x23x6xf32> {
-  %r = hova.block_sparse_attention %q, %q, %v captured(%valid, %bias) {block = 4 : i64, heads = 2 : i64} : (tensor<1x23x8xf32>, tensor<1x23x8xf32>, tensor<1x23x6xf32>, tensor<1x23xi1>, tensor<2xf32>) -> tensor<1x23x6xf32> scores {
+  %r = hova.attention %q, %q, %v captured(%valid, %bias) {heads = 2 : i64} : (tensor<1x23x8xf32>, tensor<1x23x8xf32>, tensor<1x23x6xf32>, tensor<1x23xi1>, tensor<2xf32>) -> tensor<1x23x6xf32> scores {
   ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index, %unread: tensor<1x23xi1>, %own: tensor<2xf32>):
     %number = hova.element %own[%head] : tensor<2xf32>
     %score = arith.addf %raw, %number : f32

@@ -1,0 +1,153 @@
+//===- AttentionLayout.cpp - Sizes of one attention -----------------------===//
+// SPDX-License-Identifier: Apache-2.0
+
+#include "codegen/cpu/recipes/AttentionLayout.h"
+#include "codegen/cpu/recipes/RowBlocks.h"
+#include "llvm/ADT/Sequence.h"
+
+using namespace mlir;
+
+namespace hova {
+
+//===----------------------------------------------------------------------===//
+// BlockLayout
+//===----------------------------------------------------------------------===//
+
+BlockLayout::BlockLayout(AttentionOp op, int64_t panel)
+    : size(op.getBlock() ? *op.getBlock() : 0) {
+  if (!size) {
+    return;
+  }
+  keys = shapeOf(op.getKey())[1];
+  count = op.getBlocks();
+  random = op.getRandomCount();
+  panels = llvm::divideCeil(size, panel);
+  most = std::max(count, kFixed + random);
+  lanes = panels * panel;
+  isWhole = size == lanes && keys % size == 0;
+}
+
+SmallVector<RowSpan> BlockLayout::rowBlocks(int64_t tileRows) const {
+  SmallVector<RowSpan> all;
+  for (int64_t own : llvm::seq(count)) {
+    for (RowSpan span : rowBlocksOf(lengthOf(own), 1, tileRows)) {
+      all.push_back({own * size + span.row, span.height});
+    }
+  }
+  return all;
+}
+
+SmallVector<int64_t> BlockLayout::heights(int64_t tileRows) const {
+  SmallVector<int64_t> all = rowBlockHeights(size, 1, tileRows);
+  all.append(rowBlockHeights(lengthOf(count - 1), 1, tileRows));
+  llvm::sort(all);
+  all.erase(llvm::unique(all), all.end());
+  return all;
+}
+
+int64_t BlockLayout::countKeys(int64_t own,
+                               const VisitedKeys::Range *visited) const {
+  bool isGlobal = own == 0 || own == count - 1;
+  int64_t seen = 0, others = visited ? visited->count() : random;
+  for (int64_t block : alwaysSeenBlocks(own, count)) {
+    if (!visited || visited->visits(block)) {
+      seen += lengthOf(block);
+      others -= visited ? 1 : 0;
+    }
+  }
+  return seen + (isGlobal ? 0 : std::min(random, others) * size);
+}
+
+//===----------------------------------------------------------------------===//
+// AttentionLayout
+//===----------------------------------------------------------------------===//
+
+/// The rows of the higher of even blocks of at most `most` rows.
+static int64_t evenHeight(int64_t rows, int64_t most) {
+  return llvm::divideCeil(rows, llvm::divideCeil(rows, most));
+}
+
+AttentionLayout::AttentionLayout(AttentionOp op, const CpuSchedule &schedule,
+                                 const ScoreForm &form)
+    : pairs(schedule.pairs), interleave(pairs ? 2 : 1),
+      batch(shapeOf(op.getQuery())[0]), heads(op.getHeads()),
+      queries(shapeOf(op.getQuery())[1]), keys(shapeOf(op.getKey())[1]),
+      group(op.getGroup()), slots(op.getSlots()), columns(keys + slots),
+      keyWidth(shapeOf(op.getQuery())[2] / heads),
+      valueWidth(op.givesScoresAlone()
+                     ? 0
+                     : shapeOf(op.getValue())[2] / op.countKeyHeads()),
+      panel(std::min<int64_t>(
+          schedule.tileColumns,
+          llvm::alignTo(op.getBlock().value_or(schedule.tileColumns),
+                        kTransposed))),
+      blocks(op, panel),
+      blockRows(std::min(schedule.tileRows,
+                         blocks.size ? blocks.lengthOf(0) : queries)),
+      mostKeys(std::max(columns,
+                        (BlockLayout::kFixed + blocks.random) * blocks.size)) {
+  // A uniform empty row reads every value. So does who reads the scores.
+  skipsPanels = op.getEmptyRow() != EmptyRow::uniform && !slots &&
+                !op.getScores() &&
+                VisitedKeys::areSome(
+                    form, extents(), blocks.size ? blocks.size : panel,
+                    evenHeight(blocks.size ? blocks.size : queries, blockRows));
+  panels = blocks.size   ? blocks.count * blocks.panels
+           : skipsPanels ? llvm::divideCeil(columns, panel)
+                         : columns / panel;
+  mayLeaveKeys = blocks.size
+                     ? (blocks.count - 1) * blocks.size + blocks.lanes > keys
+                     : skipsPanels && keys % panel;
+  tailLanes = llvm::alignTo(std::max(columns - panels * panel, int64_t(0)),
+                            kTransposed);
+  packedRows = llvm::divideCeil(keyWidth, interleave);
+  valueRows = pairs && valueWidth ? llvm::divideCeil(columns, 2) : 0;
+  int64_t lanes = panels * panel + tailLanes;
+  int64_t ofRow = blocks.size ? blocks.most * blocks.lanes : lanes;
+  scoreStride = ofRow + 16;
+  exponentialStride = valueRows ? paddedStride(ofRow, 2) : 0;
+  bool hasLimits =
+      !blocks.isWhole || llvm::any_of(form.conditions, [&](Value condition) {
+        return form.isAboutKeys(condition);
+      });
+  limitLanes = hasLimits ? lanes : 0;
+  pooledColumns = blocks.size ? schedule.tileColumns : 0;
+}
+
+VisitedKeys AttentionLayout::visitedKeys(const ScoreForm &form, int64_t shares,
+                                         int64_t tileRows) const {
+  SmallVector<RowSpan> rows;
+  if (skipsPanels) {
+    rows = blocks.size ? blocks.rowBlocks(tileRows)
+                       : rowBlocksOf(queries, shares, tileRows);
+  }
+  return VisitedKeys(form, extents(), blocks.size ? blocks.size : panel, rows);
+}
+
+SmallVector<int64_t> AttentionLayout::countPairs(const ScoreForm &form,
+                                                 int64_t shares,
+                                                 int64_t tileRows) const {
+  VisitedKeys visited = visitedKeys(form, shares, tileRows);
+  auto keysOf = [&](const RowSpan &rows) -> int64_t {
+    const VisitedKeys::Range *own = skipsPanels ? &visited.at(rows) : nullptr;
+    if (blocks.size) {
+      return blocks.countKeys(rows.row / blocks.size, own);
+    }
+    // Whole panels, up to the last key.
+    return own ? std::min(own->end * panel, keys) -
+                     std::min(own->begin * panel, keys) -
+                     own->countLeftOut() * panel
+               : columns;
+  };
+  SmallVector<int64_t> pairs(shares);
+  for (const RowSpan &rows : blocks.size
+                                 ? blocks.rowBlocks(tileRows)
+                                 : rowBlocksOf(queries, shares, tileRows)) {
+    int64_t share = blocks.size ? rows.row / blocks.size
+                                : ((rows.row + 1) * shares - 1) / queries;
+    pairs[share] += rows.height * keysOf(rows);
+  }
+  return pairs;
+}
+
+} // namespace hova

@@ -1,0 +1,102 @@
+//===- AttentionLayout.h - Sizes of one attention ---------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
+
+#ifndef HOVA_CODEGEN_CPU_RECIPES_ATTENTIONLAYOUT_H
+#define HOVA_CODEGEN_CPU_RECIPES_ATTENTIONLAYOUT_H
+
+#include "codegen/cpu/CpuSchedule.h"
+#include "dialect/AttentionOps.h"
+#include "dialect/Shapes.h"
+#include "dialect/VisitedKeys.h"
+#include "llvm/Support/MathExtras.h"
+
+namespace hova {
+
+/// Where queries see blocks of keys: their sizes. Each block of packed keys has
+/// whole panels of its own.
+struct BlockLayout {
+  BlockLayout(AttentionOp op, int64_t panel);
+
+  /// Blocks that a query sees whatever is drawn, at most.
+  static constexpr int64_t kFixed = 5;
+
+  int64_t size;                  ///< tokens of a block; 0: queries see all keys
+  int64_t keys = 0;              ///< of all blocks
+  int64_t count = 0;             ///< blocks, of which the last may be shorter
+  int64_t random = 0;            ///< in a row of the table
+  int64_t panels = 0, lanes = 0; ///< of a block of packed keys
+  int64_t most = 0;              ///< blocks that are listed at most
+  bool isWhole = true;           ///< whether every lane has a key of its block
+
+  /// Tokens of a block.
+  int64_t lengthOf(int64_t own) const {
+    return std::min((own + 1) * size, keys) - own * size;
+  }
+  /// The row blocks of all queries, none in two blocks, and their heights.
+  llvm::SmallVector<RowSpan> rowBlocks(int64_t tileRows) const;
+  llvm::SmallVector<int64_t> heights(int64_t tileRows) const;
+  /// Keys that queries of block `own` see, or those in the blocks that they
+  /// visit. A row of the table counts as full, or with all blocks that it may
+  /// name where these are fewer.
+  int64_t countKeys(int64_t own, const VisitedKeys::Range *visited) const;
+};
+
+/// Sizes of one attention and the layout of its scratch.
+///
+/// Keys are in panels. Those after the last whole panel are a tail of their
+/// own, of 16 lanes where they fit: 197 keys cost 208 lanes, not 224. Where
+/// blocks of queries end at different panels, as with a causal mask, there is
+/// no tail, and the last panel is a whole one.
+///
+/// With pairs, two channels of a key are one element of a panel, two keys one
+/// row of the packed values, and probabilities have a buffer of bf16.
+///
+/// The slots of a memory are columns of scores after those of the keys. Every
+/// query reads them, so with slots no panel is skipped.
+///
+/// Where queries see blocks of keys, there is no tail either, and scores are
+/// those of the blocks that are listed for them.
+///
+/// Where the scores are all that is read, values have no width.
+struct AttentionLayout {
+  AttentionLayout(AttentionOp op, const CpuSchedule &schedule)
+      : AttentionLayout(op, schedule, ScoreForm(op.scoreRegion())) {}
+  AttentionLayout(AttentionOp op, const CpuSchedule &schedule,
+                  const ScoreForm &form);
+
+  /// Keys and elements of them that are transposed at once.
+  static constexpr int64_t kTransposed = 16;
+
+  bool pairs;
+  int64_t interleave; ///< factor: channels in an element of a packed key
+  int64_t batch, heads, queries, keys;
+  int64_t group;          ///< heads of queries that share one of keys
+  int64_t slots, columns; ///< of a memory; of scores
+  int64_t keyWidth, valueWidth, panel;
+  bool skipsPanels;
+  BlockLayout blocks;
+  int64_t panels, tailLanes, blockRows;
+  bool mayLeaveKeys;  ///< whether lanes of a whole panel may be after the last
+                      ///< key
+  int64_t mostKeys;   ///< that a query sees, as often as it sees them
+  int64_t packedRows; ///< of a panel
+  int64_t valueRows;  ///< of packed values
+  int64_t scoreStride, exponentialStride;
+  int64_t limitLanes;    ///< of the row that scores may not exceed
+  int64_t pooledColumns; ///< of sums of the values of blocks
+
+  ScoreExtents extents() const {
+    return {batch, heads, queries, keys, columns};
+  }
+  /// The keys that blocks of rows visit, in panels, or in blocks of keys.
+  VisitedKeys visitedKeys(const ScoreForm &form, int64_t shares,
+                          int64_t tileRows) const;
+  /// The pairs of a query and a key that the row blocks of one head make, by
+  /// the share of the queries.
+  llvm::SmallVector<int64_t> countPairs(const ScoreForm &form, int64_t shares,
+                                        int64_t tileRows) const;
+};
+
+} // namespace hova
+
+#endif // HOVA_CODEGEN_CPU_RECIPES_ATTENTIONLAYOUT_H
