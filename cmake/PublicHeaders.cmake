@@ -4,6 +4,7 @@
 # of a plugin is made of all of them (cmake/StampHeaders.cmake).
 set(HOVA_PUBLIC_HEADERS
   codegen/cpu/TileOps.h
+  codegen/cpu/TileRows.td
   codegen/cpu/recipes/KernelEmitter.h
   codegen/cpu/recipes/Recipe.h
   codegen/cpu/recipes/RowBlocks.h
@@ -74,6 +75,7 @@ set(HOVA_INCLUDED_HEADERS
 # What mlir-tblgen writes of them, in the build's folder.
 set(HOVA_GENERATED_HEADERS
   codegen/cpu/TileOps.h.inc
+  codegen/cpu/TileRows.h.inc
   codegen/cpu/recipes/Recipe.h.inc
   codegen/cuda/HovaCudaAttrs.h.inc
   codegen/cuda/HovaCudaDialect.h.inc

@@ -102,6 +102,31 @@ LogicalResult TileRowSumOp::verify() {
   return success();
 }
 
+SmallVector<Value>
+TileRowSumOp::emitRows(ImplicitLocOpBuilder &b,
+                       ArrayRef<SmallVector<Value>> operands) {
+  SmallVector<Value> sums;
+  for (Value row : operands.front()) {
+    // Any order: without the flag the lanes would be added one by one.
+    Value sum = vector::ReductionOp::create(b, vector::CombiningKind::ADD, row,
+                                            arith::FastMathFlags::reassoc);
+    sums.push_back(vector::BroadcastOp::create(
+        b, VectorType::get({1}, b.getF32Type()), sum));
+  }
+  return sums;
+}
+
+void TileRowSumOp::evaluateTile(ArrayRef<ArrayRef<double>> operands,
+                                MutableArrayRef<double> result) {
+  size_t columns = operands.front().size() / result.size();
+  for (auto [i, sum] : llvm::enumerate(result)) {
+    sum = 0;
+    for (double element : operands.front().slice(i * columns, columns)) {
+      sum += element;
+    }
+  }
+}
+
 LogicalResult LookupOp::verify() {
   if (getIndex().getType().getShape() !=
       getResult().getType().getShape()) { // C1
@@ -110,6 +135,8 @@ LogicalResult LookupOp::verify() {
   }
   return success();
 }
+
+#include "codegen/cpu/TileRows.cpp.inc"
 
 #define GET_OP_CLASSES
 #include "codegen/cpu/TileOps.cpp.inc"

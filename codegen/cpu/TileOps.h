@@ -1,10 +1,11 @@
-//===- TileOps.h - Tiles of matrices as vectors
+//===- TileOps.h - Tiles of matrices as vectors -----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0
 
 #ifndef HOVA_CODEGEN_CPU_TILEOPS_H
 #define HOVA_CODEGEN_CPU_TILEOPS_H
 
 #include "dialect/HovaDialect.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
 
 namespace hova {
 
@@ -12,6 +13,8 @@ namespace hova {
 inline constexpr int64_t kLookupEntries = 16;
 
 } // namespace hova
+
+#include "codegen/cpu/TileRows.h.inc"
 
 #define GET_OP_CLASSES
 #include "codegen/cpu/TileOps.h.inc"

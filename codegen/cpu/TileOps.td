@@ -10,6 +10,7 @@
 #define HOVA_CODEGEN_CPU_TILEOPS
 
 include "codegen/cpu/HovaCpuDialect.td"
+include "codegen/cpu/TileRows.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 
@@ -184,7 +185,8 @@ def HovaCpu_TileProductOp : HovaCpu_Op<"tile_product",
   let hasVerifier = 1;
 }
 
-def HovaCpu_TileRowSumOp : HovaCpu_Op<"tile_row_sum", [Pure]> {
+def HovaCpu_TileRowSumOp : HovaCpu_Op<"tile_row_sum", [Pure,
+    DeclareOpInterfaceMethods<HovaCpu_TileRowsOpInterface>]> {
   let summary = "the sum of every row of a tile";
   let description = [{
     `sums[i, 0] = sum_j tile[i, j]`

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "codegen/emulate/Emulator.h"
+#include "codegen/cpu/TileOps.h"
 #include "codegen/emulate/Emulation.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
@@ -26,6 +27,14 @@ static const StepTable &stepTable() {
   return table;
 }
 
+/// Null where there is none.
+static StepFunction findStep(Operation *op) {
+  if (isa<TileRowsOpInterface>(op)) {
+    return runTileRows;
+  }
+  return stepTable().lookup(op->getName().getStringRef());
+}
+
 uint32_t Emulation::slotOf(Value value) {
   auto [entry, isNew] = numbers.try_emplace(value, slots.size());
   if (isNew) {
@@ -40,13 +49,13 @@ LogicalResult Emulation::addBlock(Block &block) {
   }
   std::vector<Step> steps;
   for (Operation &op : block) {
-    auto known = stepTable().find(op.getName().getStringRef());
     bool ends = op.hasTrait<OpTrait::IsTerminator>();
-    if (known == stepTable().end() && !ends) {
+    StepFunction run = ends ? nullptr : findStep(&op);
+    if (!run && !ends) {
       return op.emitError("'")
              << op.getName() << "' cannot be emulated: no step runs it";
     }
-    Step step{&op, ends ? nullptr : known->second, {}, {}};
+    Step step{&op, run, {}, {}};
     for (Value operand : op.getOperands()) {
       step.operands.push_back(slotOf(operand));
     }

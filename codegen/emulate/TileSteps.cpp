@@ -174,16 +174,22 @@ static LogicalResult runTileProduct(Emulation &emulation, const Step &step) {
   return success();
 }
 
-static LogicalResult runTileRowSum(Emulation &emulation, const Step &step) {
-  auto [rows, columns] = shapeOf(step.op->getOperand(0).getType());
-  const std::vector<Lane> &tile = emulation.in(step, 0);
-  std::vector<Lane> &sums = emulation.out(step);
-  for (int64_t i = 0; i < rows; ++i) {
-    double sum = 0;
-    for (int64_t j = 0; j < columns; ++j) {
-      sum = roundTo(Kind::F32, sum + tile[i * columns + j].number);
+LogicalResult runTileRows(Emulation &emulation, const Step &step) {
+  SmallVector<std::vector<double>> numbers;
+  SmallVector<ArrayRef<double>> operands;
+  for (unsigned i = 0; i < step.operands.size(); ++i) {
+    bool isNumber = isFloat(kindOf(step.op->getOperand(i).getType()));
+    std::vector<double> &own = numbers.emplace_back();
+    for (const Lane &lane : emulation.in(step, i)) {
+      own.push_back(isNumber ? lane.number : static_cast<double>(lane.integer));
     }
-    sums[i].number = sum;
+  }
+  llvm::append_range(operands, numbers);
+  std::vector<Lane> &tile = emulation.out(step);
+  std::vector<double> result(tile.size());
+  cast<TileRowsOpInterface>(step.op).evaluateTile(operands, result);
+  for (auto [lane, number] : llvm::zip(tile, result)) {
+    lane.number = roundTo(Kind::F32, number);
   }
   return success();
 }
@@ -244,7 +250,6 @@ void addTileSteps(StepTable &table) {
   table["hova_cpu.tile_load"] = runTileLoad;
   table["hova_cpu.tile_store"] = runTileStore;
   table["hova_cpu.tile_product"] = runTileProduct;
-  table["hova_cpu.tile_row_sum"] = runTileRowSum;
   table["hova_cpu.pair_dot"] = runPairDot;
   table["hova.exp2"] = runExp2;
   table["hova_cpu.lookup"] = runLookup;

@@ -70,7 +70,7 @@ private:
   LogicalResult rewriteStore(TileStoreOp op);
   FailureOr<TileRows> findRows(Operation *op, const FlatBuffer &buffer,
                                Value row, Value column, Value table);
-  void rewriteRowSum(TileRowSumOp op);
+  void rewriteRows(TileRowsOpInterface op);
   LogicalResult rewriteBroadcast(vector::BroadcastOp op);
   LogicalResult rewriteExtract(vector::ExtractOp op);
   LogicalResult rewriteConstant(arith::ConstantOp op);
@@ -145,8 +145,8 @@ LogicalResult TileVectorizer::rewrite(Operation *op) {
       .Case([&](TileProductOp product) { return rewriteProduct(product); })
       .Case([&](TileLoadOp load) { return rewriteLoad(load); })
       .Case([&](TileStoreOp store) { return rewriteStore(store); })
-      .Case([&](TileRowSumOp sum) {
-        rewriteRowSum(sum);
+      .Case([&](TileRowsOpInterface own) {
+        rewriteRows(own);
         return success();
       })
       .Case([&](vector::BroadcastOp broadcast) {
@@ -161,9 +161,9 @@ LogicalResult TileVectorizer::rewrite(Operation *op) {
           return other->emitOpError(
               "has a tile but no form for its rows: "
               "expects operations on tiles "
-              "(codegen/cpu/TileOps.h), element-wise ones, "
-              "broadcasts, extracts and "
-              "constants of one value");
+              "(codegen/cpu/TileOps.h), those that say it themselves "
+              "(TileRowsOpInterface), element-wise ones, broadcasts, extracts "
+              "and constants of one value");
         }
         rewriteElementwise(other);
         return success();
@@ -241,7 +241,7 @@ LogicalResult TileVectorizer::rewriteStore(TileStoreOp op) {
 }
 
 //===----------------------------------------------------------------------===//
-// Products and sums
+// Products, and what says itself what it is
 //===----------------------------------------------------------------------===//
 
 LogicalResult TileVectorizer::rewriteProduct(TileProductOp op) {
@@ -259,17 +259,15 @@ LogicalResult TileVectorizer::rewriteProduct(TileProductOp op) {
   return success();
 }
 
-void TileVectorizer::rewriteRowSum(TileRowSumOp op) {
-  SmallVector<Value> sums;
-  for (Value row : rows.at(op.getTile())) {
-    // Any order: without the flag the lanes would be added one by one.
-    Value sum =
-        vector::ReductionOp::create(builder, loc, vector::CombiningKind::ADD,
-                                    row, arith::FastMathFlags::reassoc);
-    sums.push_back(vector::BroadcastOp::create(
-        builder, loc, rowType(op.getSums().getType()), sum));
+/// What the operation says of them.
+void TileVectorizer::rewriteRows(TileRowsOpInterface op) {
+  SmallVector<SmallVector<Value>> operands;
+  for (Value operand : op->getOperands()) {
+    operands.push_back(isTile(operand.getType()) ? rows.at(operand)
+                                                 : SmallVector<Value>{operand});
   }
-  rows[op.getSums()] = std::move(sums);
+  ImplicitLocOpBuilder own(loc, builder);
+  rows[op->getResult(0)] = op.emitRows(own, operands);
 }
 
 //===----------------------------------------------------------------------===//

@@ -5,6 +5,7 @@
 // compiled.
 
 #include "Faults.h"
+#include "codegen/cpu/TileOps.h"
 #include "codegen/cpu/recipes/KernelEmitter.h"
 #include "codegen/cpu/recipes/Recipe.h"
 #include "dialect/DenseOps.h"
@@ -89,6 +90,16 @@ LogicalResult rows::SingleOp::verify() {
 IterationSpace rows::LiarOp::getIterationSpace() { return rowSpace(*this, 1); }
 
 IterationSpace rows::OddOp::getIterationSpace() { return rowSpace(*this, 1); }
+
+IterationSpace rows::SwapOp::getIterationSpace() {
+  return rowSpace(*this, 1).ignoringPosition();
+}
+
+LogicalResult rows::SwapOp::verify() {
+  return shapeOf(getX()).back() % 2 == 0 // C1
+             ? success()
+             : emitOpError("expects an even width");
+}
 
 IterationSpace rows::CentreOp::getIterationSpace() {
   return rowSpace(*this, 1).ignoringPosition();
@@ -236,6 +247,16 @@ LogicalResult rows::LiarOp::evaluate(ArrayRef<HostTensor> operands,
   return evaluateCentre(*this, operands, results);
 }
 
+LogicalResult rows::SwapOp::evaluate(ArrayRef<HostTensor> operands,
+                                     SmallVectorImpl<HostTensor> &results) {
+  int64_t width = shapeOf(getX()).back();
+  evaluateRows(*this, operands, results,
+               [&](auto &x, int64_t row, int64_t column) {
+                 return x[row * width + (column % 2 ? column - 1 : column + 1)];
+               });
+  return success();
+}
+
 /// Sums of blocks of `block` tokens.
 static void evaluateTotals(Operation *op, int64_t block,
                            ArrayRef<HostTensor> operands,
@@ -341,6 +362,43 @@ static void emit(KernelEmitter &e, rows::OddOp op) {
   });
 }
 
+static void emit(KernelEmitter &e, rows::SwapOp op) {
+  Value matrix = e.buffer(op.getX());
+  e.forEachRow([&](Value row) {
+    e.forEachChunk(shapeOf(op.getX()).back(), [&](Value column, int64_t lanes,
+                                                  int64_t valid) {
+      Value chunk = e.loadRow(matrix, row, column, lanes, valid);
+      Value swapped = rows::TileSwapOp::create(e.builder, e.loc,
+                                               e.asTile(chunk), op.getWrong());
+      e.finishAndStoreTile({row, column, 1, lanes, valid}, swapped);
+    });
+  });
+}
+
+/// Each row, shuffled.
+SmallVector<Value>
+rows::TileSwapOp::emitRows(ImplicitLocOpBuilder &b,
+                           ArrayRef<SmallVector<Value>> operands) {
+  SmallVector<Value> swapped;
+  for (Value row : operands.front()) {
+    SmallVector<int64_t> lanes;
+    for (int64_t i = 0; i < cast<VectorType>(row.getType()).getDimSize(0);
+         ++i) {
+      lanes.push_back(getWrong() ? i : i % 2 ? i - 1 : i + 1);
+    }
+    swapped.push_back(vector::ShuffleOp::create(b, row, row, lanes));
+  }
+  return swapped;
+}
+
+void rows::TileSwapOp::evaluateTile(ArrayRef<ArrayRef<double>> operands,
+                                    MutableArrayRef<double> result) {
+  for (size_t i = 0; i < result.size(); i += 2) {
+    result[i] = operands.front()[i + 1];
+    result[i + 1] = operands.front()[i];
+  }
+}
+
 //===----------------------------------------------------------------------===//
 // Operators
 //===----------------------------------------------------------------------===//
@@ -373,6 +431,7 @@ static void addOperators(OperatorRegistry &registry) {
   addOperator<rows::SingleOp>(registry, "single", "rows.single");
   addOperator<rows::LiarOp>(registry, "liar", "rows.liar");
   addOperator<rows::OddOp>(registry, "odd", "rows.odd");
+  addOperator<rows::SwapOp>(registry, "swap", "rows.swap");
   addFaults(registry);
 }
 
@@ -391,6 +450,7 @@ mlirGetDialectPluginInfo() {
                   attachRecipe<rows::CentreOp, emit>(*context);
                   attachRecipe<rows::LiarOp, emit>(*context);
                   attachRecipe<rows::OddOp, emit>(*context);
+                  attachRecipe<rows::SwapOp, emit>(*context);
                 });
           }};
 }

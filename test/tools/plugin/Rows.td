@@ -5,6 +5,7 @@
 // alone would be wrong; `centre` has none. `turn` and `both` say themselves how
 // some of their rows are computed, and `total` how it is divided.
 
+include "codegen/cpu/TileRows.td"
 include "dialect/HovaDialect.td"
 include "dialect/Interfaces.td"
 
@@ -83,6 +84,29 @@ def Rows_LiarOp : Rows_Op<"liar", [AllTypesMatch<["x", "result"]>,
   let summary = "the meaning of `centre`, and loops that copy";
   let arguments = (ins Hova_Tensor:$x);
   let assemblyFormat = "$x attr-dict `:` type($x)";
+}
+
+def Rows_SwapOp : Rows_Op<"swap", [AllTypesMatch<["x", "result"]>,
+    DeclareOpInterfaceMethods<Hova_ReferenceOpInterface>]> {
+  let summary = "rows whose elements 2i and 2i + 1 have changed places";
+  let description = [{
+    Its loops have an operation on tiles of their own, which is `wrong` if this
+    is.
+
+    - C1: the width of x is even.
+  }];
+  let arguments = (ins Hova_Tensor:$x, UnitAttr:$wrong);
+  let assemblyFormat = "$x attr-dict `:` type($x)";
+  let hasVerifier = 1;
+}
+
+def Rows_TileSwapOp : Op<Rows_Dialect, "tile_swap", [Pure,
+    AllTypesMatch<["tile", "result"]>,
+    DeclareOpInterfaceMethods<HovaCpu_TileRowsOpInterface>]> {
+  let summary = "the same of a tile, which says itself what becomes of its rows";
+  let arguments = (ins VectorOfRankAndType<[2], [F32]>:$tile, UnitAttr:$wrong);
+  let results = (outs VectorOfRankAndType<[2], [F32]>:$result);
+  let assemblyFormat = "$tile attr-dict `:` type($tile)";
 }
 
 def Rows_TotalOp : Rows_Op<"total", [
