@@ -9,7 +9,6 @@
 #include "codegen/cpu/Passes.h"
 #include "codegen/cpu/link/CpuProgram.h"
 #include "codegen/cpu/recipes/Recipe.h"
-#include "codegen/cpu/vectorize/Passes.h"
 #include "codegen/cuda/HovaCudaDialect.h"
 #include "codegen/cuda/Passes.h"
 #include "codegen/cuda/Sm80.h"
@@ -163,7 +162,6 @@ void registerTargets(mlir::DialectRegistry &registry) {
 
 void registerTargetPasses() {
   registerHovaCpuPasses();
-  registerVectorizePasses();
   registerCudaPasses();
 }
 

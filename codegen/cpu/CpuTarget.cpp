@@ -3,7 +3,6 @@
 
 #include "codegen/cpu/CpuTarget.h"
 #include "codegen/cpu/Passes.h"
-#include "codegen/cpu/vectorize/Passes.h"
 #include "mlir/Conversion/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"

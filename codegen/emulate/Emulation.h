@@ -106,8 +106,8 @@ uint8_t *elementsOf(const View &view, int64_t at, int64_t count,
 int64_t indexOf(const Emulation &emulation, const View &view, const Step &step,
                 unsigned first);
 
-/// Runs an operation that says itself what its tile is (TileRowsOpInterface).
-llvm::LogicalResult runTileRows(Emulation &emulation, const Step &step);
+/// Runs operations that say themselves what their tile is; null for others.
+StepFunction findTileStep(mlir::Operation *op);
 
 /// The functions of operations by name, a table for each dialect.
 using StepTable = llvm::StringMap<StepFunction>;

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "codegen/emulate/Emulator.h"
-#include "codegen/cpu/TileOps.h"
 #include "codegen/emulate/Emulation.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
@@ -29,10 +28,8 @@ static const StepTable &stepTable() {
 
 /// Null where there is none.
 static StepFunction findStep(Operation *op) {
-  if (isa<TileRowsOpInterface>(op)) {
-    return runTileRows;
-  }
-  return stepTable().lookup(op->getName().getStringRef());
+  StepFunction own = findTileStep(op);
+  return own ? own : stepTable().lookup(op->getName().getStringRef());
 }
 
 uint32_t Emulation::slotOf(Value value) {

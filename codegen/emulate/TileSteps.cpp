@@ -174,7 +174,7 @@ static LogicalResult runTileProduct(Emulation &emulation, const Step &step) {
   return success();
 }
 
-LogicalResult runTileRows(Emulation &emulation, const Step &step) {
+static LogicalResult runTileRows(Emulation &emulation, const Step &step) {
   SmallVector<std::vector<double>> numbers;
   SmallVector<ArrayRef<double>> operands;
   for (unsigned i = 0; i < step.operands.size(); ++i) {
@@ -244,6 +244,10 @@ static LogicalResult runActivation(Emulation &emulation, const Step &step) {
     y[i].number = roundTo(step.to, values.as<double>()[i]);
   }
   return success();
+}
+
+StepFunction findTileStep(Operation *op) {
+  return isa<TileRowsOpInterface>(op) ? runTileRows : nullptr;
 }
 
 void addTileSteps(StepTable &table) {

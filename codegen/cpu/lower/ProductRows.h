@@ -1,11 +1,11 @@
 //===- ProductRows.h - A tile's product, row by row -----------------------===//
 // SPDX-License-Identifier: Apache-2.0
 
-#ifndef HOVA_CODEGEN_CPU_VECTORIZE_PRODUCTROWS_H
-#define HOVA_CODEGEN_CPU_VECTORIZE_PRODUCTROWS_H
+#ifndef HOVA_CODEGEN_CPU_LOWER_PRODUCTROWS_H
+#define HOVA_CODEGEN_CPU_LOWER_PRODUCTROWS_H
 
 #include "codegen/cpu/TileOps.h"
-#include "codegen/cpu/vectorize/FlatBuffer.h"
+#include "codegen/cpu/lower/FlatBuffer.h"
 
 namespace hova {
 
@@ -30,4 +30,4 @@ emitProductRows(const FlatBuilder &flat, TileProductOp op,
 
 } // namespace hova
 
-#endif // HOVA_CODEGEN_CPU_VECTORIZE_PRODUCTROWS_H
+#endif // HOVA_CODEGEN_CPU_LOWER_PRODUCTROWS_H

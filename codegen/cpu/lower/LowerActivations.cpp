@@ -22,8 +22,8 @@
 #include "codegen/ErrorFunction.h"
 #include "codegen/cpu/ActivationTables.h"
 #include "codegen/cpu/HovaCpuDialect.h"
+#include "codegen/cpu/Passes.h"
 #include "codegen/cpu/TileOps.h"
-#include "codegen/cpu/vectorize/Passes.h"
 #include "dialect/DenseOps.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "llvm/ADT/ArrayRef.h"
@@ -33,7 +33,7 @@ using namespace mlir;
 
 namespace hova {
 #define GEN_PASS_DEF_LOWERACTIVATIONSPASS
-#include "codegen/cpu/vectorize/Passes.h.inc"
+#include "codegen/cpu/Passes.h.inc"
 
 /// As kExp2; relative error of r p(r) itself: 1.1e-8.
 static constexpr double kExp2MinusOne[] = {

@@ -7,9 +7,9 @@
 // suffices; a tile that enters or leaves a region is an error. Functions
 // without tiles stay as they are.
 
+#include "codegen/cpu/Passes.h"
 #include "codegen/cpu/TileOps.h"
-#include "codegen/cpu/vectorize/Passes.h"
-#include "codegen/cpu/vectorize/ProductRows.h"
+#include "codegen/cpu/lower/ProductRows.h"
 #include "dialect/DenseOps.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -17,7 +17,7 @@ using namespace mlir;
 
 namespace hova {
 #define GEN_PASS_DEF_VECTORIZETILESPASS
-#include "codegen/cpu/vectorize/Passes.h.inc"
+#include "codegen/cpu/Passes.h.inc"
 
 namespace {
 /// Where the rows of a tile begin in a buffer: one after the other, or where a

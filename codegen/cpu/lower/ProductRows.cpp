@@ -13,7 +13,7 @@
 // multiply-adds for a tile of 6 x 64, so that the loop's own instructions no
 // longer show (200 instead of 190 GFLOP/s of 218 on a Xeon).
 
-#include "codegen/cpu/vectorize/ProductRows.h"
+#include "codegen/cpu/lower/ProductRows.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/Matchers.h"

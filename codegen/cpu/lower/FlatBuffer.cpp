@@ -1,7 +1,7 @@
 //===- FlatBuffer.cpp - A buffer as one dimension -------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 
-#include "codegen/cpu/vectorize/FlatBuffer.h"
+#include "codegen/cpu/lower/FlatBuffer.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "codegen/cpu/HovaCpuDialect.h"
+#include "codegen/cpu/Passes.h"
 #include "codegen/cpu/TileOps.h"
-#include "codegen/cpu/vectorize/Passes.h"
 #include "dialect/DenseOps.h"
 #include "passes/tile/ProgramAttrs.h"
 
@@ -11,7 +11,7 @@ using namespace mlir;
 
 namespace hova {
 #define GEN_PASS_DEF_VERIFYVECTORIZEDPASS
-#include "codegen/cpu/vectorize/Passes.h.inc"
+#include "codegen/cpu/Passes.h.inc"
 
 static bool isBeyondRow(Type type) {
   auto vector = dyn_cast<VectorType>(type);

@@ -5,8 +5,8 @@
 // buffer: a base outside the loop over k, plus k, plus a constant for the row.
 // The constant becomes the displacement of the machine instruction.
 
-#ifndef HOVA_CODEGEN_CPU_VECTORIZE_FLATBUFFER_H
-#define HOVA_CODEGEN_CPU_VECTORIZE_FLATBUFFER_H
+#ifndef HOVA_CODEGEN_CPU_LOWER_FLATBUFFER_H
+#define HOVA_CODEGEN_CPU_LOWER_FLATBUFFER_H
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 
@@ -68,4 +68,4 @@ public:
 
 } // namespace hova
 
-#endif // HOVA_CODEGEN_CPU_VECTORIZE_FLATBUFFER_H
+#endif // HOVA_CODEGEN_CPU_LOWER_FLATBUFFER_H
