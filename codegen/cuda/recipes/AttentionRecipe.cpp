@@ -156,9 +156,12 @@ struct AttentionRecipe
     int64_t resultWidth =
         SmallHeads::find(own) ? shapeOf(own.getResult())[2] : valueWidth;
     int64_t queries = own.getBlock().value_or(shapeOf(own.getQuery())[1]);
+    // What becomes of scores needs registers beside them.
+    bool needsMore = own.getScores() || form.readsPairs() ||
+                     (own.hasSoftmax() && !form.isRaw());
     return scheduleAttention(getElementTypeOrSelf(own.getQuery()), queries,
                              extentsOf(own).columns, keyWidth, resultWidth,
-                             own.getScores() || form.readsPairs());
+                             needsMore);
   }
   Grid getGrid(Operation *op, CudaScheduleAttr schedule) const {
     auto own = cast<AttentionOp>(op);
