@@ -150,7 +150,6 @@ static int64_t elementsOfLane(TileType tile) {
 
 /// Threads and the places of group memory, from the types alone.
 LogicalResult ThreadEmitter::declare() {
-  bool staged = false;
   int64_t columnRows = 0;
   WalkResult walk = from.walk([&](Operation *op) -> WalkResult {
     for (Value result : op->getResults()) {
@@ -177,8 +176,10 @@ LogicalResult ThreadEmitter::declare() {
           productElements, elementsOfLane(product.getSum().getType()) +
                                (left && !isF32 ? elementsOfLane(left) : 0));
     }
-    if (auto store = dyn_cast<GroupStoreOp>(op)) {
-      staged |= isStaged(store);
+    if (auto store = dyn_cast<GroupStoreOp>(op); store && isStaged(store)) {
+      TileType tile = store.getTile().getType();
+      int64_t part = tile.columns() / tile.getColumnMembers();
+      stageBytes = std::max(stageBytes, 16 * 2 * std::min(part, kSegment));
     }
     if (auto transpose = dyn_cast<GroupTransposeOp>(op)) {
       columnRows = std::max(columnRows, transpose.getTile().getType().rows());
@@ -208,11 +209,8 @@ LogicalResult ThreadEmitter::declare() {
     return from.emitOpError("expects tiles of 1 to ")
            << kMostThreads / kLanes << " members";
   }
-  if (staged) {
-    stageOffset = groupBytes;
-    stageBytes = 16 * 2 * kSegment;
-    groupBytes += stageBytes * (threads / kLanes);
-  }
+  stageOffset = groupBytes;
+  groupBytes += stageBytes * (threads / kLanes);
   columnOffset = groupBytes;
   groupBytes += llvm::alignTo(columnRows * 4, kChunkBytes);
   if (groupBytes > kMostGroupBytes) {
