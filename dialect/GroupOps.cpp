@@ -262,9 +262,8 @@ LogicalResult GroupGatherOp::verify() {
       failed(verifyInBounds(*this, getInBounds()))) {
     return failure();
   }
-  if (static_cast<bool>(getSlot()) == static_cast<bool>(matrix)) { // C2
-    return emitOpError("expects ")
-           << (matrix ? "no slot of a matrix" : "the slot that is read");
+  if (matrix && getSlot()) { // C2
+    return emitOpError("expects no slot of a matrix");
   }
   Block &body = getBody().front();
   if (failed(verifyBody(*this, getBy(), tile, body))) { // C3, C5
@@ -304,10 +303,13 @@ LogicalResult GroupStoreOp::verify() {
 LogicalResult GroupShareOp::verify() {
   TileType tile = getTile().getType();
   SlotsType slots = getSlots().getType();
-  if (slots.getShape().drop_front() != tile.getShape() ||
+  int64_t boxes = getSlot() ? 1 : slots.count();
+  if (tile.rows() != slots.rows() ||
+      tile.columns() != boxes * slots.columns() ||
       slots.getElementType() != tile.getElementType()) { // C1
-    return emitOpError("expects a tile of a whole box of ")
-           << slots << ", got " << tile;
+    return emitOpError("expects a tile of ")
+           << (getSlot() ? "a whole box" : "all boxes") << " of " << slots
+           << ", got " << tile;
   }
   if (tile.rows() == 1 || tile.columns() == 1 ||
       tile.getDistribution() == TileDistribution::partial) { // C2

@@ -135,7 +135,8 @@ def Hova_GroupGatherOp : Hova_Op<"group_gather",
     `tile[i, j] = source[row, column]`, where the body yields row and column for
     the elements of the tiles `by` at (i, j) and that position itself, as the body of
     `hova.group_map` does: ids are a tile, and rows of a table are gathered with
-    it. Of slots it reads the box `slot`. It is 0 where that lies outside of source: also before it, since positions
+    it. Of slots it reads the box `slot`, or, without one, all boxes, which stand
+    beside each other as one. It is 0 where that lies outside of source: also before it, since positions
     are compared without a sign. The body is on scalars and may use scalars from
     outside. One access reads elements of a thread that the body shows to lie
     beside each other in one row, from a multiple of their size on; rows at a place
@@ -144,8 +145,8 @@ def Hova_GroupGatherOp : Hova_Op<"group_gather",
     rows and columns of source, as that of `hova.group_load` does.
 
     - C1: the element of source is that of the tile, or i8 or i64 of i32.
-    - C2: rows of a matrix have a unit column stride and a static row stride; slots
-      have one index, a matrix has none.
+    - C2: rows of a matrix have a unit column stride and a static row stride; a
+      matrix has no slot.
     - C3: the body takes an element of each operand and two indices, and yields
       two indices.
     - C4: a partial tile is not gathered.
@@ -225,11 +226,13 @@ def Hova_GroupStoreOp : Hova_Op<"group_store", [MemoryEffects<[MemWrite]>]> {
 def Hova_GroupShareOp : Hova_Op<"group_share", [MemoryEffects<[MemWrite]>]> {
   let summary = "a tile as a box of group memory";
   let description = [{
-    `slots[slot, i, j] = tile[i, j]`. Members meet after it, and each sees the box:
-    what was computed becomes the rhs of a product. As of a copy, a wait stands
-    between the last read of the slot and this.
+    `slots[slot, i, j] = tile[i, j]`. Without a slot the tile is all boxes, which
+    stand beside each other as one. Members meet after it, and each sees the box:
+    what was computed becomes an operand of a product. As of a copy, a wait stands
+    between the last read of the slot and this; a tile that was gathered from the
+    same places is written back without one, by the threads that read it.
 
-    - C1: the box has the extents and the element of the tile.
+    - C1: the box, or all boxes together, have the extents and the element of the tile.
     - C2: the tile has several rows and columns, and is not partial.
 
     ```mlir
@@ -242,9 +245,10 @@ def Hova_GroupShareOp : Hova_Op<"group_share", [MemoryEffects<[MemWrite]>]> {
     ```
   }];
   let arguments = (ins Hova_TileType:$tile,
-                       Arg<Hova_SlotsType, "", [MemWrite]>:$slots, Index:$slot);
+                       Arg<Hova_SlotsType, "", [MemWrite]>:$slots,
+                       Optional<Index>:$slot);
   let assemblyFormat = [{
-    $tile `,` $slots `[` $slot `]` attr-dict `:` type($tile) `,` type($slots)
+    $tile `,` $slots (`[` $slot^ `]`)? attr-dict `:` type($tile) `,` type($slots)
   }];
   let hasVerifier = 1;
 }

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The kernels of every model of examples/models at its published size, batch 1, as ptxas assembles them for sm_80: no spill, no
 local memory, two blocks or eight warps on a multiprocessor, and main loops within the limits of docs/rationale/gpu-main-loops.md.
-Nothing runs on a GPU."""
+Models that take horizontal and vertical attention have both once more, some of them in batches of 8. Nothing runs on a GPU."""
 
 import json
 import os
@@ -18,7 +18,11 @@ sys.path.insert(0, str(ROOT / "test" / "codegen" / "cuda"))
 import sass  # noqa: E402
 
 HOVA = Path(os.environ["HOVA_BUILD"]) / "bin" / "hova"
-MODELS = sorted(path.stem for path in (ROOT / "examples" / "models").glob("*.json"))
+DESCRIPTIONS = sorted((ROOT / "examples" / "models").glob("*.json"))
+HORIZONTAL, BOTH, BATCH = ("horizontal=true",), ("horizontal=true", "vertical=true"), ("batch=8",)
+MODELS = [(path.stem, ()) for path in DESCRIPTIONS]
+MODELS += [(path.stem, BOTH) for path in DESCRIPTIONS if '"horizontal": false' in path.read_text(encoding="utf-8")]
+MODELS += [("vit_b16", HORIZONTAL), ("vit_b16", BOTH + BATCH), ("m2", BOTH + BATCH)]
 
 # Cycles of shared memory over T for reads, and with copies, and other instructions for each HMMA, at most: of the block that
 # a turn's reads show.
@@ -29,6 +33,10 @@ ATTENDING = ("attention", "omni")
 EXCEPTIONS = {
     # Heads of 32 columns have half the HMMA for as many scores.
     ("minilm_l6", "kernel_encoder_attn"): 2 * MASKED[2],
+    # Columns end within a block, so that copies of the weight have a mask.
+    ("vit_b16", "kernel_encoder_attn_query"): 1.52,
+    ("m2", "kernel_encoder_attn_query"): 1.52,
+    ("m2", "kernel_logits"): 1.52,
     # A turn is no box of keys but a head, of 6 columns and 16 keys: 8 HMMA.
     ("tnt_s", "kernel_encoder_inner_attn"): 22,
 }
@@ -37,8 +45,8 @@ WITHOUT_LOOPS = {"lecture_mha"}  # whose products end after one turn
 pytestmark = pytest.mark.skipif(bool(sass.missing()), reason=f"without {sass.missing()}: test/requirements.txt")
 
 
-def explain(model, dtype):
-    command = [HOVA, "explain", ROOT / f"examples/models/{model}.json", f"--dtype={dtype}", "--target=cuda",
+def explain(model, settings, dtype):
+    command = [HOVA, "explain", ROOT / f"examples/models/{model}.json", f"--dtype={dtype}", "--target=cuda", *(f"--set={x}" for x in settings),
                f"--ptxas={sass.TOOLS / 'ptxas'}", "--format=json", "--quiet"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
@@ -53,9 +61,9 @@ def limits(turn, attends):
 
 
 @pytest.mark.parametrize("dtype", ["bf16", "f16", "f32"])
-@pytest.mark.parametrize("model", MODELS)
-def test_kernels_of_a_model(model, dtype):
-    explained = explain(model, dtype)
+@pytest.mark.parametrize("model, settings", MODELS, ids=lambda part: part if isinstance(part, str) else " ".join(part) or "as it is")
+def test_kernels_of_a_model(model, settings, dtype):
+    explained = explain(model, settings, dtype)
     attending = {name for site in explained["sites"] if site["kind"] in ATTENDING for name in site["kernels"]}
     large = {kernel["name"] for kernel in explained["kernels"] if "rows = 128, columns = 128," in kernel["schedule"]}
     wrong, loops = [], 0
@@ -70,7 +78,7 @@ def test_kernels_of_a_model(model, dtype):
             continue
         loops += 1
         reads, copies, others = limits(turn, attending.intersection(kernel["launches"]))
-        others = EXCEPTIONS.get((model, kernel["name"]), others)
+        others = max(others, EXCEPTIONS.get((model, kernel["name"]), 0))
         if turn["reads_per_t"] > reads or turn["reads_and_copies_per_t"] > copies or turn["other_instructions_per_product"] > others:
             wrong.append((kernel["name"], "takes too long a turn", turn))
     assert not wrong

@@ -124,11 +124,20 @@ Along RunAnalysis::ofResult(Operation &inner) {
       .Default(Along::other);
 }
 
-bool gathersRuns(GroupGatherOp op, int64_t width) {
+/// Whether rows of the source are the same along a run, and columns so.
+static bool gathers(GroupGatherOp op, int64_t width, Along columns) {
   RunAnalysis runs(op, width);
   Operation *yield = op.getBody().front().getTerminator();
   return runs.of(yield->getOperand(0)) == Along::same &&
-         runs.of(yield->getOperand(1)) == Along::consecutive;
+         runs.of(yield->getOperand(1)) == columns;
+}
+
+bool gathersRuns(GroupGatherOp op, int64_t width) {
+  return gathers(op, width, Along::consecutive);
+}
+
+bool gathersOne(GroupGatherOp op, int64_t width) {
+  return gathers(op, width, Along::same);
 }
 
 } // namespace hova

@@ -15,6 +15,10 @@ namespace hova {
 /// contiguity is in Triton's AxisInfo; what is not shown is not so.
 bool gathersRuns(GroupGatherOp op, int64_t width);
 
+/// Whether `width` columns of the tile, of which the first is a multiple of
+/// width, are one element of the source.
+bool gathersOne(GroupGatherOp op, int64_t width);
+
 } // namespace hova
 
 #endif // HOVA_CODEGEN_CUDA_LOWER_RUNS_H

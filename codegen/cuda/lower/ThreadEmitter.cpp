@@ -44,8 +44,11 @@ Value ThreadEmitter::select(Value condition, Value x, Value y) {
   return arith::SelectOp::create(b, condition, x, y);
 }
 Value ThreadEmitter::word(Value index) {
-  return b.createOrFold<arith::IndexCastOp>(b.getI32Type(),
-                                            map.lookupOrDefault(index));
+  Value own = map.lookupOrDefault(index);
+  auto cast = own.getDefiningOp<arith::IndexCastOp>();
+  return cast && cast.getIn().getType().isInteger(32)
+             ? cast.getIn()
+             : b.createOrFold<arith::IndexCastOp>(b.getI32Type(), own);
 }
 Type ThreadEmitter::pointer(unsigned space) {
   return LLVM::LLVMPointerType::get(b.getContext(), space);

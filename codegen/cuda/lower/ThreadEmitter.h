@@ -124,6 +124,7 @@ private:
   mlir::LogicalResult emitShare(GroupShareOp op);
   void sharePairs(GroupShareOp op);
   void shareWords(GroupShareOp op);
+  void shareRuns(GroupShareOp op);
   mlir::Value isOwner(TileType tile);
   mlir::LogicalResult emitStagedStore(GroupStoreOp op, const Matrix &target);
   mlir::Value inside(const Matrix &matrix, llvm::ArrayRef<bool> inBounds,
@@ -173,6 +174,10 @@ private:
   /// chunks is made before any loop. `row` and `chunk` are fixed for a thread.
   mlir::Value slotByte(const Slots &slots, mlir::Value row, mlir::Value chunk,
                        int64_t firstChunk);
+  /// Byte of (row, column) in a box, or in all that follow each other.
+  mlir::Value boxByte(const Slots &slots, mlir::Value row, mlir::Value column,
+                      int64_t elementBytes);
+  /// Of the first slot without one.
   mlir::Value slotStart(const Slots &slots, mlir::Value slot);
   /// Four 8x8 blocks from the places that the lanes point to.
   Values loadMatrices(mlir::Value address, bool transposed);

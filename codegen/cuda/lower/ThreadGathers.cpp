@@ -78,19 +78,14 @@ LogicalResult ThreadEmitter::emitBoxGather(GroupGatherOp op) {
   const Slots &slots = slotsOf[op.getSource()];
   auto type = cast<SlotsType>(op.getSource().getType());
   int64_t bytes = type.getElementTypeBitWidth() / 8;
-  int64_t perChunk = kChunkBytes / bytes;
   Matrix box{offset(memory, slotStart(slots, op.getSlot())),
              type.rows(),
-             type.columns(),
+             op.getSlot() ? type.columns() : type.count() * type.columns(),
              slots.rowBytes,
              bytes,
              type.getElementType()};
   auto load = [&](Value row, Value column, int64_t width) -> Values {
-    Value inSegment = rem(column, kSegment);
-    Value byte = slotByte(slots, row, div(inSegment, perChunk), 0);
-    byte = add(byte, mul(rem(inSegment, perChunk), bytes));
-    byte = add(byte, mul(div(column, kSegment), slots.segmentBytes()));
-    Value address = offset(box.base, byte);
+    Value address = offset(box.base, boxByte(slots, row, column, bytes));
     Value there = inside(box, op.getInBounds(), row, column);
     TileType tile = op.getTile().getType();
     if (bytes != 4 || width != 2) {
@@ -109,7 +104,8 @@ LogicalResult ThreadEmitter::emitBoxGather(GroupGatherOp op) {
   return success();
 }
 
-/// Reads each run of elements at its row and column.
+/// Reads each run of elements at its row and column; where all of a run lie at
+/// one place, one of them.
 void ThreadEmitter::gatherFrom(
     GroupGatherOp op, const Matrix &source, int64_t divisor,
     llvm::function_ref<Values(Value row, Value column, int64_t width)> load) {
@@ -118,9 +114,10 @@ void ThreadEmitter::gatherFrom(
   Fragment own = fragment(tile);
   int64_t width =
       widthOfGather(op, source.columns, source.elementBytes, divisor, own.run);
+  int64_t alike = width == 1 && gathersOne(op, own.run) ? own.run : 1;
   Values elements;
   for (size_t r = 0; r < own.rows.size(); ++r) {
-    for (size_t c = 0; c < own.columns.size(); c += width) {
+    for (size_t c = 0; c < own.columns.size(); c += width * alike) {
       for (auto [operand, argument] :
            llvm::zip(op.getBy(), body.getArguments())) {
         map.map(argument, this->element(operand, r, c));
@@ -130,7 +127,7 @@ void ThreadEmitter::gatherFrom(
       Value row = word(body.getTerminator()->getOperand(0));
       Value column = word(body.getTerminator()->getOperand(1));
       for (Value loaded : load(row, column, width)) {
-        elements.push_back(asRegister(loaded));
+        elements.append(alike, asRegister(loaded));
       }
     }
   }

@@ -433,12 +433,13 @@ LogicalResult ThreadEmitter::emitStore(GroupStoreOp op) {
 
 LogicalResult ThreadEmitter::emitShare(GroupShareOp op) {
   TileType tile = op.getTile().getType();
-  if (tile.getDistribution() != TileDistribution::product ||
-      tile.getColumnMembers() != 1 || !slotsOf.count(op.getSlots())) {
-    return op.emitOpError("expects elements as a product leaves them, whose "
-                          "rows alone are divided, and slots of this function");
+  if (tile.getColumnMembers() != 1 || !slotsOf.count(op.getSlots())) {
+    return op.emitOpError("expects a tile whose rows alone are divided, and "
+                          "slots of this function");
   }
-  isPaired(tile) ? sharePairs(op) : shareWords(op);
+  tile.getDistribution() == TileDistribution::row ? shareRuns(op)
+  : isPaired(tile)                                ? sharePairs(op)
+                                                  : shareWords(op);
   NVVM::Barrier0Op::create(b);
   return success();
 }
@@ -461,6 +462,24 @@ void ThreadEmitter::sharePairs(GroupShareOp op) {
   }
 }
 
+/// A run lies inside of a chunk, and those of a warp are of one row.
+void ThreadEmitter::shareRuns(GroupShareOp op) {
+  TileType tile = op.getTile().getType();
+  const Slots &slots = slotsOf[op.getSlots()];
+  Fragment own = fragment(tile);
+  int64_t bytes = tile.getElementTypeBitWidth() / 8;
+  Value start = offset(memory, slotStart(slots, op.getSlot()));
+  for (auto [i, r] : llvm::enumerate(own.rows)) {
+    for (size_t c = 0; c < own.columns.size(); c += own.run) {
+      Value byte = boxByte(slots, add(own.row, i32(r)),
+                           add(own.column, i32(own.columns[c])), bytes);
+      Value run = accessOf(parts[op.getTile()], isPaired(tile),
+                           i * own.columns.size() + c, own.run);
+      LLVM::StoreOp::create(b, run, offset(start, byte), own.run * bytes);
+    }
+  }
+}
+
 /// A pair of columns lies inside of a chunk. Lanes of odd rows write the pair
 /// 16 columns away, or back: so the four rows that are written at once lie in
 /// different banks.
@@ -473,6 +492,7 @@ void ThreadEmitter::shareWords(GroupShareOp op) {
   Value odd = rem(div(lane, kLanesOfRow), 2);
   Value isOdd = arith::CmpIOp::create(b, arith::CmpIPredicate::ne, odd, i32(0));
   auto vector = VectorType::get({own.run}, b.getF32Type());
+  int64_t width = slots.rowBytes / kBytes;
   for (auto [i, r] : llvm::enumerate(own.rows)) {
     ArrayRef<Value> row = elements.slice(i * own.columns.size());
     for (size_t c = 0; c < own.columns.size(); c += own.run) {
@@ -481,8 +501,8 @@ void ThreadEmitter::shareWords(GroupShareOp op) {
       for (int64_t e = 0; e < own.run; ++e) {
         run.push_back(select(isOdd, row[away + e], row[c + e]));
       }
-      int64_t segment = own.columns[c] / kSegment;
-      Value column = add(own.column, i32(own.columns[c] % kSegment));
+      int64_t segment = own.columns[c] / width;
+      Value column = add(own.column, i32(own.columns[c] % width));
       Value chunk = b.createOrFold<arith::XOrIOp>(div(column, kFour),
                                                   mul(odd, kAway / kFour));
       Value byte = slotByte(slots, add(own.row, i32(r)), chunk, 0);

@@ -20,8 +20,29 @@ Value ThreadEmitter::slotByte(const Slots &slots, Value row, Value chunk,
   return add(byte, i32(firstChunk / slots.chunks() * slots.segmentBytes()));
 }
 
+Value ThreadEmitter::boxByte(const Slots &slots, Value row, Value column,
+                             int64_t elementBytes) {
+  int64_t perChunk = kChunkBytes / elementBytes;
+  int64_t width = slots.rowBytes / elementBytes; // of a segment
+  // Whole segments of a constant are a constant of the byte. A position may be
+  // before them: bytes wrap where it does.
+  int64_t segments = 0;
+  auto sum = column.getDefiningOp<arith::AddIOp>();
+  if (auto constant = sum ? getConstantIntValue(sum.getRhs()) : std::nullopt;
+      constant.value_or(0) > 0) {
+    segments = *constant / width;
+    column = add(sum.getLhs(), i32(*constant % width));
+  }
+  Value inSegment = rem(column, width);
+  Value byte = slotByte(slots, row, div(inSegment, perChunk), 0);
+  byte = add(byte, mul(rem(inSegment, perChunk), elementBytes));
+  byte = add(byte, mul(div(column, width), slots.segmentBytes()));
+  return add(byte, i32(segments * slots.segmentBytes()));
+}
+
 Value ThreadEmitter::slotStart(const Slots &slots, Value slot) {
-  return add(mul(word(slot), slots.bytes()), i32(slots.offset));
+  Value first = i32(slots.offset);
+  return slot ? add(mul(word(slot), slots.bytes()), first) : first;
 }
 
 ThreadEmitter::Values ThreadEmitter::loadMatrices(Value address,

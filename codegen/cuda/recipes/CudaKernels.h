@@ -40,8 +40,9 @@ CudaScheduleAttr scheduleProduct(mlir::Type element, int64_t rows,
                                  int64_t inner, int64_t columns,
                                  int64_t parts = 1);
 
-/// The same where sums are multiplied with a factor for each row and so many
-/// columns of the inner dimension (`canScaleProduct`).
+/// The same where each row of the left operand is multiplied with a factor for
+/// every `scaledColumns` of the inner dimension, and a block has all of its
+/// rows in group memory (`canScaleProduct`).
 CudaScheduleAttr scheduleScaledProduct(mlir::Type element, int64_t rows,
                                        int64_t inner, int64_t columns,
                                        int64_t scaledColumns);
@@ -59,19 +60,21 @@ int64_t chooseProductParts(mlir::Type element, int64_t rows, int64_t inner,
 /// The same where the right operand is inner x columns.
 CudaScheduleAttr scheduleInnerProduct(mlir::Type element, int64_t inner);
 
-/// The factors of a part of the inner dimension, as a column.
-using PartFactors = std::function<mlir::Value(mlir::Value part)>;
+/// Scales the rows of a left operand, of which `boxes` hold a part of `step` of
+/// the inner dimension each when `copies` have ended; these are awaited.
+using ScaleBoxes =
+    std::function<void(mlir::Value boxes, mlir::ValueRange copies)>;
 
 /// Rows from `row` on of x wT, columns from `column` on, as a tile of f32: x is
 /// rows x inner, w columns x inner, or, if it is not transposed, inner x
 /// columns, both of one type. Copies of a part of `step` of the inner dimension
-/// are `stages` deep. Rows of x are `sourceRow`'s, if it is given, and what
-/// each part adds is multiplied with its factors, if there are some.
+/// are `stages` deep. Rows of x are `sourceRow`'s, if it is given, and `scale`,
+/// if it is given, changes them before they are multiplied.
 mlir::Value emitProduct(KernelBuilder &b, CudaScheduleAttr schedule,
                         mlir::Value x, mlir::Value w, mlir::Value row,
                         mlir::Value column, bool isTransposed = true,
                         const KernelBuilder::RowMap &sourceRow = {},
-                        const PartFactors &factors = {});
+                        const ScaleBoxes &scale = {});
 
 /// Rows of all heads of a sequence that group memory has, queries and keys in
 /// one box and values in another, in slot 0 of each. Heads stand beside each

@@ -257,7 +257,7 @@ void ScaleHeadsRecipe::emitGroup(Operation *op, GroupEmitter &e) const {
   e.finishAndStore(result, place);
 }
 
-/// All warps divide the rows, and write what each head is multiplied with.
+/// Warps divide the rows, and write what each head is multiplied with.
 Value ScaleHeadsRecipe::emitFactors(Operation *op, GroupEmitter &e,
                                     Value row) const {
   auto own = cast<ScaleHeadsOp>(op);
@@ -265,7 +265,7 @@ Value ScaleHeadsRecipe::emitFactors(Operation *op, GroupEmitter &e,
   ArrayRef<int64_t> shape = shapeOf(own.getLogits());
   int64_t rows = e.schedule.getRows(), columns = boxColumns(shape.back());
   auto type = TileType::get(b.getContext(), {rows, columns}, b.f32(),
-                            TileDistribution::product, e.schedule.warps(), 1);
+                            TileDistribution::row, e.schedule.warps(), 1);
   RowSoftmax softmax =
       emitRowSoftmax(b, type, e.matrix(own.getLogits()), row, shape.back(),
                      staticSize(shape.drop_back()) % rows == 0);

@@ -84,7 +84,8 @@ public:
       llvm::function_ref<Cell(mlir::ValueRange, mlir::Value i, mlir::Value j)>
           place,
       std::array<bool, 2> inBounds = {});
-  /// Elements of a box of group memory, whose rows are all inside.
+  /// Elements of a box of group memory, whose rows are all inside; without a
+  /// slot of all boxes beside each other.
   mlir::Value
   gatherOfBox(mlir::Type tile, mlir::Value slots, mlir::Value slot,
               llvm::function_ref<Cell(mlir::Value i, mlir::Value j)> place,

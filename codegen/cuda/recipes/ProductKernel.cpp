@@ -3,7 +3,9 @@
 //
 // The ring of slots holds one part of the inner dimension each. In a turn all
 // wait for the oldest part, begin to copy the one that is stages - 1 ahead into
-// the slot that was read last, and multiply.
+// the slot that was read last, and multiply. Where rows of the left operand are
+// scaled, all of it is copied and scaled before the first turn, and the ring is
+// that of the right one.
 
 #include "codegen/cuda/Sm80.h"
 #include "codegen/cuda/recipes/CudaKernels.h"
@@ -22,13 +24,12 @@ class ProductWriter {
 public:
   ProductWriter(KernelBuilder &b, CudaScheduleAttr schedule, Value x, Value w,
                 Value row, Value column, bool isTransposed,
-                const KernelBuilder::RowMap &sourceRow,
-                const PartFactors &factors)
+                const KernelBuilder::RowMap &sourceRow, const ScaleBoxes &scale)
       : b(b), own(schedule), x(x), w(w), row(row), column(column),
-        sourceRow(sourceRow), factors(factors), isTransposed(isTransposed) {
+        sourceRow(sourceRow), scale(scale), isTransposed(isTransposed) {
     auto left = cast<MemRefType>(x.getType());
     auto right = cast<MemRefType>(w.getType());
-    int64_t inner = left.getDimSize(1);
+    inner = left.getDimSize(1);
     turns = llvm::divideCeil(inner, own.getStep());
     rowsInside = left.getDimSize(0) % own.getRows() == 0;
     columnsInside =
@@ -40,8 +41,11 @@ public:
 
 private:
   using Values = KernelBuilder::Values;
-  /// Begins to copy part `turn` of both operands; two tokens.
+  /// Begins to copy part `turn` of what the ring holds; a token for each
+  /// operand.
   Values copyPart(Value turn, Value slot);
+  /// Begins to copy all parts of the left operand, a box each.
+  Values copyLeft();
   /// Of a sum and the slot of part `turn`, the sum with its product and the
   /// next.
   Values addPart(Value turn, ValueRange state);
@@ -50,8 +54,8 @@ private:
   CudaScheduleAttr own;
   Value x, w, row, column, xs, ws;
   KernelBuilder::RowMap sourceRow; ///< of x
-  PartFactors factors;             ///< null: there are none
-  int64_t turns;
+  ScaleBoxes scale;                ///< null: x is in the ring
+  int64_t inner, turns;
   bool isTransposed; ///< w is columns x inner, and not inner x columns
   bool rowsInside, columnsInside, innerInside;
 };
@@ -59,22 +63,32 @@ private:
 
 ProductWriter::Values ProductWriter::copyPart(Value turn, Value slot) {
   Value k = b.mulIndex(turn, own.getStep());
-  return {b.copy(x, row, k, xs, slot, rowsInside, innerInside, sourceRow),
-          isTransposed
-              ? b.copy(w, column, k, ws, slot, columnsInside, innerInside)
-              : b.copy(w, k, column, ws, slot, innerInside, columnsInside)};
+  Values tokens;
+  if (!scale) {
+    tokens.push_back(
+        b.copy(x, row, k, xs, slot, rowsInside, innerInside, sourceRow));
+  }
+  tokens.push_back(
+      isTransposed
+          ? b.copy(w, column, k, ws, slot, columnsInside, innerInside)
+          : b.copy(w, k, column, ws, slot, innerInside, columnsInside));
+  return tokens;
+}
+
+ProductWriter::Values ProductWriter::copyLeft() {
+  Values tokens;
+  for (int64_t part = 0; part < turns; ++part) {
+    int64_t k = part * own.getStep();
+    tokens.push_back(b.copy(x, row, b.index(k), xs, b.index(part), rowsInside,
+                            k + own.getStep() <= inner, sourceRow));
+  }
+  return tokens;
 }
 
 ProductWriter::Values ProductWriter::addPart(Value turn, ValueRange state) {
   Value sum = state[0], slot = state[1];
-  Value before = factors ? b.fill(sum.getType(), 0) : sum;
-  Value product =
-      GroupProductOp::create(b, xs, ws, slot, before, slot, isTransposed);
-  if (factors) {
-    product = b.map(
-        sum.getType(), {sum, product, factors(turn)},
-        [&](ValueRange x, Value, Value) { return b.fma(x[1], x[2], x[0]); });
-  }
+  Value product = GroupProductOp::create(b, xs, ws, slot, sum,
+                                         scale ? turn : slot, isTransposed);
   return {product, b.next(slot, std::min(own.getStages(), turns))};
 }
 
@@ -85,29 +99,34 @@ Value ProductWriter::multiply() {
   int64_t boxes = std::min(own.getStages(), turns);
   // Of few parts all are copied at first.
   int64_t ahead = turns == boxes ? turns : boxes - 1;
-  auto slots = [&](int64_t rows, int64_t columns) {
+  auto slots = [&](int64_t count, int64_t rows, int64_t columns) {
     return GroupAllocOp::create(
-        b, SlotsType::get(b.getContext(), {boxes, rows, columns},
+        b, SlotsType::get(b.getContext(), {count, rows, columns},
                           cast<MemRefType>(x.getType()).getElementType()));
   };
-  xs = slots(own.getRows(), own.getStep());
-  ws = isTransposed ? slots(own.getColumns(), own.getStep())
-                    : slots(own.getStep(), own.getColumns());
+  xs = slots(scale ? turns : boxes, own.getRows(), own.getStep());
+  ws = isTransposed ? slots(boxes, own.getColumns(), own.getStep())
+                    : slots(boxes, own.getStep(), own.getColumns());
   TileType sums = TileType::get(
       b.getContext(), {own.getRows(), own.getColumns()}, b.f32(),
       TileDistribution::product, own.getRowWarps(), own.getColumnWarps());
+  Values left = scale ? copyLeft() : Values();
   Values carried{b.fill(sums, 0), b.index(0)};
   for (int64_t part = 0; part < ahead; ++part) {
     llvm::append_range(carried, copyPart(b.index(part), b.index(part)));
   }
+  if (scale) {
+    scale(xs, left);
+  }
   if (turns > ahead) {
+    size_t tokens = scale ? 1 : 2; // of a turn
     carried = b.loop(
         turns - ahead, carried, [&](Value turn, ValueRange state) -> Values {
-          GroupWaitOp::create(b, state.slice(2, 2));
+          GroupWaitOp::create(b, state.slice(2, tokens));
           Values copies =
               copyPart(b.addIndex(turn, ahead), b.previous(state[1], boxes));
           Values next = addPart(turn, state);
-          llvm::append_range(next, state.drop_front(4));
+          llvm::append_range(next, state.drop_front(2 + tokens));
           llvm::append_range(next, copies);
           return next;
         });
@@ -115,8 +134,8 @@ Value ProductWriter::multiply() {
   GroupWaitOp::create(b, ArrayRef(carried).drop_front(2));
   return b.loop(ahead, ArrayRef(carried).take_front(2),
                 [&](Value turn, ValueRange state) {
-                  return addPart(
-                      factors ? b.addIndex(turn, turns - ahead) : turn, state);
+                  return addPart(scale ? b.addIndex(turn, turns - ahead) : turn,
+                                 state);
                 })[0];
 }
 
@@ -129,9 +148,9 @@ CudaScheduleAttr scheduleInnerProduct(Type element, int64_t inner) {
 Value emitProduct(KernelBuilder &b, CudaScheduleAttr schedule, Value x, Value w,
                   Value row, Value column, bool isTransposed,
                   const KernelBuilder::RowMap &sourceRow,
-                  const PartFactors &factors) {
+                  const ScaleBoxes &scale) {
   return ProductWriter(b, schedule, x, w, row, column, isTransposed, sourceRow,
-                       factors)
+                       scale)
       .multiply();
 }
 

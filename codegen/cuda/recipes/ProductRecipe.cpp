@@ -16,25 +16,44 @@ namespace hova {
 // LinearOp
 //===----------------------------------------------------------------------===//
 
-/// The product with rows that something scales.
+/// Multiplies the elements of boxes with the factors of their rows, whose
+/// `width` columns beside each other have one, and rounds them as if the scaled
+/// rows had been stored. A warp has whole rows, and a lane writes back what it
+/// has read.
+static void scaleBoxes(GroupEmitter &e, Value boxes, Value factors,
+                       int64_t width) {
+  KernelBuilder &b = e.b;
+  auto type = cast<SlotsType>(boxes.getType());
+  TileType rows = TileType::get(
+      b.getContext(), {type.rows(), type.count() * type.columns()},
+      type.getElementType(), TileDistribution::row, e.schedule.warps(), 1);
+  TileType wide = rows.with(rows.getShape(), b.f32(), TileDistribution::row);
+  Value x = b.gatherOfBox(rows, boxes, /*slot=*/{}, [](Value i, Value j) {
+    return KernelBuilder::Cell(i, j);
+  });
+  Value own = b.gatherOfBox(wide, factors, b.index(0), [&](Value i, Value j) {
+    return KernelBuilder::Cell(i, b.divIndex(j, width));
+  });
+  Value scaled = b.map(rows, {x, own}, [&](ValueRange t, Value, Value) {
+    return b.mul(widen(b, b.getLoc(), t[0]), t[1]);
+  });
+  GroupShareOp::create(b, scaled, boxes, /*slot=*/Value());
+}
+
+/// The product with rows that something scales, while they and the first parts
+/// of the weight are on their way.
 static Value emitScaledProduct(GroupEmitter &e, LinearOp op,
                                CudaRecipeOpInterface scaling,
                                const GroupEmitter::Place &place) {
   KernelBuilder &b = e.b;
-  Value slots = scaling.emitFactors(e, place.row), first = b.index(0);
-  int64_t parts = scaling.getScaledColumns() / e.schedule.getStep();
-  TileType column =
-      e.tile(b.f32(), TileDistribution::product)
-          .with({e.schedule.getRows(), 1}, b.f32(), TileDistribution::product);
-  auto factors = [&](Value part) {
-    Value number = b.divIndex(part, parts);
-    return b.gatherOfBox(column, slots, first, [&](Value i, Value) {
-      return KernelBuilder::Cell(i, number);
-    });
+  auto scale = [&](Value boxes, ValueRange copies) {
+    Value factors = scaling.emitFactors(e, place.row);
+    GroupWaitOp::create(b, copies);
+    scaleBoxes(e, boxes, factors, scaling.getScaledColumns());
   };
   return emitProduct(b, e.schedule, e.matrix(scaling->getOperand(0)),
                      e.matrix(op.getWeight()), place.row, place.column,
-                     /*isTransposed=*/true, {}, factors);
+                     /*isTransposed=*/true, {}, scale);
 }
 
 /// The sums, with the bias.

@@ -8,6 +8,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "codegen/cuda/Occupancy.h"
 #include "codegen/cuda/Sm80.h"
 #include "codegen/cuda/recipes/CudaKernels.h"
 #include "llvm/Support/MathExtras.h"
@@ -24,28 +25,44 @@ int64_t productStep(Type element, int64_t inner) {
 
 namespace {
 struct ProductTile {
-  int64_t rows, columns;
+  int64_t rows, columns, rowWarps, columnWarps;
   /// Time of an element, where that of the largest tile is 1, as measured on an
-  /// H100 (docs/rationale/gpu-measured.md): the smaller a tile, the more its
-  /// main loop reads of shared memory.
+  /// H100 (docs/rationale/gpu-measured.md): the smaller the part of a warp, the
+  /// more its main loop reads of shared memory.
   double pressure;
   /// The same for a block that has a multiprocessor to itself: nobody works
-  /// while its four warps wait.
+  /// while its warps wait.
   double alone;
+  int64_t warps() const { return rowWarps * columnWarps; }
 };
 } // namespace
 
-/// On 2 x 2 warps; of equal times the first is taken. Measured with operands of
-/// 16 bits; those of f32 go by the same.
-static constexpr ProductTile kTiles[] = {{128, 128, 1.0, 1.07},
-                                         {64, 128, 1.18, 1.32},
-                                         {128, 64, 1.18, 1.38},
-                                         {64, 64, 1.35, 1.68}};
+/// Of equal times the first is taken. Measured with operands of 16 bits; those
+/// of f32 go by the same.
+static constexpr ProductTile kTiles[] = {{128, 128, 2, 2, 1.0, 1.07},
+                                         {64, 128, 2, 2, 1.18, 1.32},
+                                         {128, 64, 2, 2, 1.18, 1.38},
+                                         {64, 64, 2, 2, 1.35, 1.68}};
+
+/// Those whose blocks may have all of their rows in group memory. Not measured
+/// but for the first two: others have the warps of 64x64, and eight of these do
+/// not wait alone.
+static constexpr ProductTile kScaledTiles[] = {{64, 128, 2, 2, 1.18, 1.32},
+                                               {64, 64, 2, 2, 1.35, 1.68},
+                                               {32, 128, 1, 4, 1.35, 1.68},
+                                               {32, 256, 1, 8, 1.35, 1.35},
+                                               {64, 128, 2, 4, 1.35, 1.35}};
+
+/// As many columns of a tile take as long as its rows are scaled: three
+/// instructions of a thread for each of them and one of the inner dimension, of
+/// which a multiprocessor begins those of four warps in a cycle.
+static constexpr int64_t kScalingColumns =
+    3 * kCycleMacs16 / (kProcessorParts * kLanes);
 
 /// The time of multiprocessors with most blocks, of all that are counted on,
 /// for one step of k.
 static double timeOf(const ProductTile &tile, int64_t rows, int64_t columns,
-                     int64_t parts) {
+                     int64_t parts, int64_t besideColumns) {
   int64_t blocks = llvm::divideCeil(rows, tile.rows) *
                    llvm::divideCeil(columns, tile.columns) * parts;
   double time = 0;
@@ -53,46 +70,78 @@ static double timeOf(const ProductTile &tile, int64_t rows, int64_t columns,
     int64_t most = llvm::divideCeil(blocks, processors);
     time += most * (most == 1 ? tile.alone : tile.pressure);
   }
-  return time * tile.rows * tile.columns;
+  return time * tile.rows * (tile.columns + besideColumns);
 }
 
 static const ProductTile &chooseTile(int64_t rows, int64_t columns,
                                      int64_t parts,
-                                     ArrayRef<ProductTile> tiles = kTiles) {
-  return *llvm::min_element(tiles, [&](const ProductTile &a,
-                                       const ProductTile &b) {
-    return timeOf(a, rows, columns, parts) < timeOf(b, rows, columns, parts);
-  });
+                                     ArrayRef<ProductTile> tiles = kTiles,
+                                     int64_t besideColumns = 0) {
+  auto time = [&](const ProductTile &tile) {
+    return timeOf(tile, rows, columns, parts, besideColumns);
+  };
+  return *llvm::min_element(tiles,
+                            [&](const ProductTile &a, const ProductTile &b) {
+                              return time(a) < time(b);
+                            });
+}
+
+static CudaScheduleAttr scheduleTile(const ProductTile &tile, Type element,
+                                     int64_t inner, int64_t stages) {
+  return CudaScheduleAttr::get(element.getContext(), tile.rows, tile.columns,
+                               tile.rowWarps, tile.columnWarps,
+                               productStep(element, inner), stages);
 }
 
 CudaScheduleAttr scheduleProduct(Type element, int64_t rows, int64_t inner,
                                  int64_t columns, int64_t parts) {
-  const ProductTile &best = chooseTile(rows, columns, parts);
-  return CudaScheduleAttr::get(element.getContext(), best.rows, best.columns, 2,
-                               2, productStep(element, inner), kProductStages);
+  return scheduleTile(chooseTile(rows, columns, parts), element, inner,
+                      kProductStages);
 }
 
-/// Parts end where the columns of a factor do.
-static int64_t scaledStep(Type element, int64_t inner, int64_t scaledColumns) {
+/// As many stages as leave room for the rows of a block, their factors and a
+/// stage of its results, for two blocks or one of eight warps; 0: none do.
+static int64_t stagesBesideRows(const ProductTile &tile, Type element,
+                                int64_t inner, int64_t scaledColumns) {
+  constexpr int64_t kManyWarps = 8, kFactorBytes = 4, kStagedRows = 16;
+  int64_t bytes = element.getIntOrFloatBitWidth() / 8;
   int64_t step = productStep(element, inner);
-  return scaledColumns % step ? kSegment / 2 : step;
+  int64_t factors = boxColumns(llvm::divideCeil(inner, scaledColumns));
+  int64_t kept = tile.rows * (llvm::alignTo(inner, step) * bytes +
+                              factors * kFactorBytes) +
+                 kStagedRows * tile.rowWarps * tile.columns * 2;
+  for (int64_t stages = kProductStages; stages > 1; --stages) {
+    int64_t boxes = std::min(stages, llvm::divideCeilSigned(inner, step));
+    int64_t blocks =
+        blocksByGroupMemory(kept + boxes * tile.columns * step * bytes);
+    if (blocks > 1 || blocks * tile.warps() >= kManyWarps) {
+      return stages;
+    }
+  }
+  return 0;
 }
 
+static SmallVector<ProductTile> scaledTiles(Type element, int64_t inner,
+                                            int64_t scaledColumns) {
+  return llvm::filter_to_vector(kScaledTiles, [&](const ProductTile &tile) {
+    return stagesBesideRows(tile, element, inner, scaledColumns) != 0;
+  });
+}
+
+/// Lanes have runs of columns of one factor.
 bool canScaleProduct(Type element, int64_t inner, int64_t scaledColumns) {
-  constexpr int64_t kMostFactors = 32; // a row of the least box
-  return scaledColumns % scaledStep(element, inner, scaledColumns) == 0 &&
-         inner / scaledColumns <= kMostFactors;
+  return scaledColumns % kChunk == 0 &&
+         !scaledTiles(element, inner, scaledColumns).empty();
 }
 
 CudaScheduleAttr scheduleScaledProduct(Type element, int64_t rows,
                                        int64_t inner, int64_t columns,
                                        int64_t scaledColumns) {
-  // Of the largest tile no registers are left for what a part adds.
+  SmallVector<ProductTile> tiles = scaledTiles(element, inner, scaledColumns);
   const ProductTile &best =
-      chooseTile(rows, columns, 1, ArrayRef(kTiles).drop_front());
-  return CudaScheduleAttr::get(element.getContext(), best.rows, best.columns, 2,
-                               2, scaledStep(element, inner, scaledColumns),
-                               kProductStages);
+      chooseTile(rows, columns, 1, tiles, kScalingColumns);
+  return scheduleTile(best, element, inner,
+                      stagesBesideRows(best, element, inner, scaledColumns));
 }
 
 // In cycles: the first copies of a block and its stores, and a launch after
@@ -112,7 +161,7 @@ int64_t chooseProductParts(Type element, int64_t rows, int64_t inner,
   auto cyclesOf = [&](int64_t parts) {
     const ProductTile &tile = chooseTile(rows, columns, parts);
     double time =
-        timeOf(tile, rows, columns, parts) / double(std::size(kProcessors));
+        timeOf(tile, rows, columns, parts, 0) / double(std::size(kProcessors));
     double own = time * double(inner / parts) / macs + kBlockCycles;
     double moved = 2.0 * 4 * double(parts * rows * columns); // f32, twice
     return parts == 1 ? own : own + moved / kCycleBytes;

@@ -71,8 +71,8 @@ def Hova_CudaRecipeOpInterface : OpInterface<"CudaRecipeOpInterface"> {
     InterfaceMethod<[{
       How many columns beside each other of operand 0 are multiplied with one
       factor for each row, where that is all that the operation does; 0: it does
-      something else. A product that reads the result alone may multiply its sums
-      instead.
+      something else. A product that reads the result alone may do it to the rows
+      that it copies.
     }], "int64_t", "getScaledColumns", (ins), "", "return 0;">,
     InterfaceMethod<[{
       Writes the factors of rows from `row` on to group memory: slots of one box,
@@ -81,8 +81,8 @@ def Hova_CudaRecipeOpInterface : OpInterface<"CudaRecipeOpInterface"> {
       (ins "::hova::GroupEmitter &":$emitter, "::mlir::Value":$row), "",
       "llvm_unreachable(\"scales no columns\");">,
     InterfaceMethod<[{
-      Whether the kernel may multiply its sums with factors of columns of operand
-      0 (`scalingOf`), so many of which have one.
+      Whether the kernel may multiply what it reads of operand 0 with factors of
+      its columns (`scalingOf`), so many of which have one.
     }], "bool", "takesFactors", (ins "int64_t":$columns), "", "return false;">,
     InterfaceMethod<[{
       Whether the kernel may read rows of operand `index` in another order

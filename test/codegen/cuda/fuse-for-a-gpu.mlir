@@ -101,8 +101,8 @@ module {
 
 // -----
 
-// A product multiplies its sums with the shares of heads of 32 columns, if nobody else reads the scaled heads. Of heads of 12 columns a part has
-// several shares.
+// A product scales its rows with the shares of heads of 32 columns, if nobody else reads the scaled heads. Heads of 12 columns do not begin at chunks
+// of 16 bytes.
 // CHECK-LABEL: func.func @main
 // CHECK: hova.kernel
 // CHECK: hova.scale_heads

@@ -382,7 +382,7 @@ MODULES = {
     "attention, weights as they are": lambda: weights("bf16", "none", 70, 150, 12, BF16),
     "attention, weights over their sum, f32": lambda: weights("f32", "sum", 66, 70, 11, 4 * F32),
     "product of scaled heads": lambda: product_of_scaled_heads("bf16", 5, 64, 4 * F32),
-    "product of scaled heads in f16": lambda: product_of_scaled_heads("f16", 3, 32, 4 * F32),
+    "product of scaled heads in f16": lambda: product_of_scaled_heads("f16", 3, 32, F16 / 32),
     "product of scaled heads, f32": lambda: product_of_scaled_heads("f32", 4, 32, 4 * F32),
     "attention with logits": lambda: heads_with_logits("bf16", 150, 70, 2, 12, 20, 2 * BF16),
     "attention with logits in f16": lambda: heads_with_logits("f16", 133, 133, 2, 64, 96, 4 * F16),

@@ -308,7 +308,12 @@ EQUAL: dict[str, str] = {
     r"raw scores alone: \w+: (blocks of a left|halves of a right) operand exchanged (17|32) of 32|raw scores alone: \w+: a block transposed 12 of 12":
         "this part of a head is zeros",
     r"raw scores alone: interpreted: chunks not exchanged [35] of 5": "this part of a head is zeros in the other operand",
-    r"product of scaled heads.*: \w+: no barrier 1 of [23]": "the wait for the first part has another one, before the shares are read",
+    r"product of scaled heads.*: \w+: no barrier [13] of [45]": "a wait follows before the shares, or the scaled rows, are read",
+    r"product of scaled heads.*: \w+: a copy uncommitted ([1-4] of 8|1 of 4|[1-3] of 7)": "all parts of the rows are awaited together",
+    r"product of scaled heads in f16: interpreted: chunks not exchanged (9|1[01]) of 23|product of scaled heads, f32: interpreted: chunks not exchanged (9|1[0-5]) of 27":
+        "columns of one head are scaled alike, wherever in the row they lie",
+    r"product of scaled heads(?: in f16)?: interpreted: a store that is not guarded 1 of 16":
+        "what is written there are columns of the next row, whose warp writes them afterwards",
     r"attention with logits.*: \w+: no meeting of the warp ([12] of 2|5 of 5)": "nothing follows that needs the other lanes",
     r"attention with logits in f16: \w+: a copy uncommitted 1 of 7": "both boxes of the weight are awaited together",
     r"attention with logits, f32: \w+: a copy uncommitted [1-3] of 6": "the weight and queries are awaited with the first keys",

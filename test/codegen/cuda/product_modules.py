@@ -3,8 +3,8 @@
 """Functions `main` for the recipes of products, as in modules.py."""
 
 import numpy as np
-from kernels import BF16, F16, Case
-from module_cases import F32, ONCE, Numbers, case, gelu_tanh, sigmoid, softmax
+from kernels import BF16, F16, WIDEN, Case
+from module_cases import F32, NARROW, ONCE, Numbers, case, gelu_tanh, sigmoid, softmax
 
 BLOCK = "--block-rows=32 --block-columns=64 --row-warps=2 --column-warps=1 --stages=2"
 
@@ -54,8 +54,8 @@ def product_gate() -> Case:
 
 
 def product_of_scaled_heads(halves: str, heads: int, width: int, limit: float) -> Case:
-    """Horizontal attention's heads, scaled by the softmax of their logits, times the output's weight, and a residual. A share of 0
-    leaves nothing of its head."""
+    """Horizontal attention's heads, scaled by the softmax of their logits and rounded, times the output's weight, and a residual.
+    A share of 0 leaves nothing of its head."""
     n, tokens, columns = Numbers(halves), 37, 72
     draw = n.wide if halves == "f32" else n.narrow
     h = draw(2, tokens, heads * width)
@@ -64,6 +64,8 @@ def product_of_scaled_heads(halves: str, heads: int, width: int, limit: float) -
     n.store(logits, 0, np.nan)
     w, b, r = draw(columns, heads * width, scale=0.1).T, n.wide(columns), n.wide(2, tokens, columns)
     scaled = h * np.repeat(softmax(logits.astype(np.float64)), width, axis=2)
+    if halves != "f32":
+        scaled = WIDEN[halves](NARROW[halves](scaled.astype(np.float32))).astype(np.float64)
     return case(n, f"""
       !h = tensor<2x{tokens}x{heads * width}x{halves}>
       !w = tensor<{columns}x{heads * width}x{halves}>

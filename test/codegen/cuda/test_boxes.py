@@ -48,19 +48,21 @@ func.func @kernel(%m: {m}, %r: {n}) {{
 
 
 @pytest.mark.parametrize("element", ["f32", "bf16", "f16"])
-@pytest.mark.parametrize("columns", [32, 64, 128])
-def test_shares_a_tile(columns, element, tmp_path):
-    """What members wrote to a box is there for all: the rows in the other order."""
-    source = numbers((32, columns), element)
-    t, m, s = f"!hova.tile<32x{columns}x{element}, product 2x1>", f"memref<32x{columns}x{element}>", f"!hova.slots<1x32x{columns}x{element}>"
+@pytest.mark.parametrize("lanes", ["product 2x1", "row 2x1"])
+@pytest.mark.parametrize("boxes, columns", [(1, 32), (1, 64), (1, 128), (3, 32), (2, 64)])
+def test_shares_a_tile(boxes, columns, lanes, element, tmp_path):
+    """What members wrote to a box, or to all boxes beside each other, is there for all: the rows in the other order."""
+    width = boxes * columns
+    source, slot = numbers((32, width), element), "[%c0]" if boxes == 1 else ""
+    t, m, s = f"!hova.tile<32x{width}x{element}, {lanes}>", f"memref<32x{width}x{element}>", f"!hova.slots<{boxes}x32x{columns}x{element}>"
     case = written(tmp_path, f"""
 func.func @kernel(%m: {m}, %r: {m}) {{
   %c0 = arith.constant 0 : index
   %c31 = arith.constant 31 : index
   %s = hova.group_alloc : {s}
   %t = hova.group_load %m[%c0, %c0] : {m} -> {t}
-  hova.group_share %t, %s[%c0] : {t}, {s}
-  %u = hova.group_gather %s[%c0] : {s} -> {t} {{
+  hova.group_share %t, %s{slot} : {t}, {s}
+  %u = hova.group_gather %s{slot} : {s} -> {t} {{
   ^bb0(%i: index, %j: index):
     %row = arith.subi %c31, %i : index
     hova.group_yield %row, %j : index, index
@@ -69,3 +71,34 @@ func.func @kernel(%m: {m}, %r: {m}) {{
   return
 }}""", [source, np.zeros_like(source)], source[::-1])
     assert np.array_equal(both(case, tmp_path), source[::-1])
+
+
+@pytest.mark.parametrize("element", ["f32", "bf16", "f16"])
+@pytest.mark.parametrize("boxes, columns", [(3, 32), (4, 32), (2, 64)])
+def test_boxes_of_copies_stand_beside_each_other(boxes, columns, element, tmp_path):
+    """Each box is a copy, and all are read as one from column -4 on."""
+    width = boxes * columns
+    source = numbers((32, width), element)
+    t, m, s = f"!hova.tile<32x{width}x{element}, row 2x1>", f"memref<32x{width}x{element}>", f"!hova.slots<{boxes}x32x{columns}x{element}>"
+    truth = np.concatenate([np.zeros((32, 4), source.dtype), source[:, :-4]], axis=1)
+    copies = "\n".join(f"""  %at{i} = arith.constant {i * columns} : index
+  %box{i} = arith.constant {i} : index
+  %k{i} = hova.group_copy %m[%c0, %at{i}] to %s[%box{i}] : {m} to {s}""" for i in range(boxes))
+    case = written(tmp_path, f"""
+func.func @kernel(%m: {m}, %r: {m}) {{
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %c68 = arith.constant 68 : index
+  %s = hova.group_alloc : {s}
+{copies}
+  hova.group_wait {", ".join(f"%k{i}" for i in range(boxes))}
+  %u = hova.group_gather %s : {s} -> {t} {{
+  ^bb0(%i: index, %j: index):
+    %before = arith.subi %j, %c68 : index
+    %column = arith.addi %before, %c64 : index
+    hova.group_yield %i, %column : index, index
+  }}
+  hova.group_store %u, %r[%c0, %c0] : {t}, {m}
+  return
+}}""", [source, np.zeros_like(source)], truth)
+    assert np.array_equal(both(case, tmp_path), truth)

@@ -46,6 +46,8 @@ CASES = {
                                       lambda i, j: (i if j < 66 else i + 1, j), 2),
     "no row from column 64 on": (128, steps(("s", BELOW, "j", "c64"), ("row", CHOOSE, "s", "i", "none"), ("column", ADD, "j", "c0")),
                                  lambda i, j: (i if j < 64 else -1, j), 4),
+    "one of eight": (128, steps(("row", ADD, "i", "c0"), ("column", DIV, "j", "c8")), lambda i, j: (i, j // 8), 1),
+    "one of six": (128, steps(("row", ADD, "i", "c0"), ("column", DIV, "j", "c6")), lambda i, j: (i, j // 6), 1),
     "one element": (128, steps(("row", ADD, "i", "c0"), ("column", ADD, "i", "c2")), lambda i, j: (i, i + 2), 1),
 }
 
@@ -78,3 +80,5 @@ func.func @kernel(%from: {m}, %r: {r}) {{
 }}""", [source, np.zeros((ROWS, COLUMNS), KINDS[element])], truth)
     assert np.array_equal(both(case, tmp_path), truth)
     assert widest(case)[0] == width * source.itemsize
+    # Where all four columns of a lane are one element, it is read once.
+    assert case.ptx().count("ld.global") == (1 if name in ("one of eight", "one element") else 4 // width)

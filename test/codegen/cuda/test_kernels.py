@@ -11,6 +11,7 @@ import pytest
 from attention_modules import block_sparse
 from kernels import BF16, BIN, attention, norm, product
 from modules import MODULES
+from product_modules import product_of_scaled_heads
 
 CASES = {
     "product": lambda: product(128, 128, 128),
@@ -23,6 +24,8 @@ CASES = {
     "product of narrow warps": lambda: product(64, 128, 128, (64, 128), (2, 4)),
     "product whose rows are no chunks": lambda: product(64, 64, 10, (64, 64), (2, 2)),
     "product of seven parts": lambda: product(70, 400, 72, (64, 64), (2, 2)),
+    # Eight warps have four rows each, of 768 columns.
+    "product of scaled heads in wide blocks": lambda: product_of_scaled_heads("bf16", 12, 64, BF16 / 32),
     "product, four slots": lambda: product(64, 320, 64, (64, 64), (2, 2), stages=4),
     "attention, whole boxes": lambda: attention(1, 128, 1),
     "attention with a tail": lambda: attention(2, 133, 1),
@@ -36,7 +39,7 @@ CASES = {
 }
 # Those with instructions that PTX only approximates. Each operation of the others has one result.
 APPROXIMATED = {"product of few rows", "product with a gate", "product of columns", "scaled heads", "product of scaled heads", "product of scaled heads in f16",
-                "product of scaled heads, f32", "activated",
+                "product of scaled heads, f32", "product of scaled heads in wide blocks", "activated",
                 "shares", "logarithms of shares, rows in parts", "heads of length one, no gain", "sums of keys", "sums of keys, f32",
                 "merged sums", "merged sums before a block", "queries of sums", "queries of sums, f32", "queries of keys so far",
                 "queries of keys so far, f32", "sum of parts",

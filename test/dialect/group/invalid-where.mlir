@@ -77,18 +77,7 @@ func.func @group_gather_promises_rows_and_columns(%m: memref<64x128xf32>) {
 
 // -----
 
-func.func @group_gather_c2_slots_have_an_index(%s: !hova.slots<2x64x64xf32>) {
-  // expected-error@+1 {{'hova.group_gather' op expects the slot that is read}}
-  %t = hova.group_gather %s : !hova.slots<2x64x64xf32> -> !hova.tile<64x64xf32, product 2x2> {
-  ^bb0(%i: index, %j: index):
-    hova.group_yield %i, %j : index, index
-  }
-  return
-}
-
-// -----
-
-func.func @group_gather_c2_a_matrix_has_no_slots(%m: memref<64x64xf32>, %s: index) {
+func.func @group_gather_c2_a_matrix_has_no_slot(%m: memref<64x64xf32>, %s: index) {
   // expected-error@+1 {{'hova.group_gather' op expects no slot of a matrix}}
   %t = hova.group_gather %m[%s] : memref<64x64xf32> -> !hova.tile<64x64xf32, product 2x2> {
   ^bb0(%i: index, %j: index):

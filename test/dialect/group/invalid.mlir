@@ -172,6 +172,14 @@ func.func @group_share_c1_a_whole_box(%t: !hova.tile<64x32xf32, product 4x1>, %s
 
 // -----
 
+func.func @group_share_c1_all_boxes(%t: !hova.tile<64x64xf32, product 4x1>, %s: !hova.slots<2x64x64xf32>) {
+  // expected-error@+1 {{'hova.group_share' op expects a tile of all boxes of }}
+  hova.group_share %t, %s : !hova.tile<64x64xf32, product 4x1>, !hova.slots<2x64x64xf32>
+  return
+}
+
+// -----
+
 func.func @group_share_c1_one_element_type(%t: !hova.tile<64x32xf32, product 4x1>, %s: !hova.slots<2x64x32xbf16>, %i: index) {
   // expected-error@+1 {{'hova.group_share' op expects a tile of a whole box of }}
   hova.group_share %t, %s[%i] : !hova.tile<64x32xf32, product 4x1>, !hova.slots<2x64x32xbf16>

@@ -90,6 +90,18 @@ func.func @shares_a_tile(%t: !hova.tile<64x32xf32, product 4x1>, %s: !hova.slots
   return
 }
 
+// CHECK-LABEL: @changes_all_boxes
+// CHECK: hova.group_gather %[[S:[a-z0-9_]+]] : !hova.slots<2x64x32xf32> -> <64x64xf32, row 4x1> {
+// CHECK: hova.group_share %{{[a-z0-9_]+}}, %[[S]] : <64x64xf32, row 4x1>, <2x64x32xf32>
+func.func @changes_all_boxes(%s: !hova.slots<2x64x32xf32>) {
+  %t = hova.group_gather %s : !hova.slots<2x64x32xf32> -> !hova.tile<64x64xf32, row 4x1> {
+  ^bb0(%i: index, %j: index):
+    hova.group_yield %i, %j : index, index
+  }
+  hova.group_share %t, %s : !hova.tile<64x64xf32, row 4x1>, !hova.slots<2x64x32xf32>
+  return
+}
+
 // CHECK-LABEL: @widens_a_copy
 // CHECK: hova.group_copy {{.*}} : memref<128x256xf16> to <1x64x64xf32>
 func.func @widens_a_copy(%s: !hova.slots<1x64x64xf32>, %m: memref<128x256xf16>, %i: index) {
