@@ -36,7 +36,7 @@ public:
   LanesAttention(TokenLanes &lanes, AttentionOp op)
       : t(lanes), e(lanes.e), b(e.builder), loc(e.loc), op(op),
         heads(op.getHeads()), keyWidth(shapeOf(op.getQuery())[2] / heads),
-        valueWidth(shapeOf(op.getValue())[2] / heads),
+        valueWidth(shapeOf(op.getResult())[2] / heads),
         type(VectorType::get({kTokens}, b.getF32Type())) {}
 
   void emit(Value token, Value head);
@@ -46,6 +46,11 @@ private:
   int64_t tileRows() const {
     const CpuSchedule &schedule = e.schedule;
     return schedule.tileRows * schedule.tileColumns / kTokens;
+  }
+  /// The head of keys and values that a head of queries reads.
+  Value keyHead(Value head) const {
+    int64_t group = AttentionOp(op).getGroup();
+    return group == 1 ? head : e.div(head, group);
   }
   SmallVector<Value> emitScores(Value token, Value head);
   /// Exponentials to the own matrix; returns one over their sum.
@@ -64,12 +69,13 @@ private:
 SmallVector<Value> LanesAttention::emitScores(Value token, Value head) {
   SmallVector<Value> scores;
   Value channel = e.mul(head, keyWidth);
+  Value keyChannel = e.mul(keyHead(head), keyWidth);
   Value key = t.transposedMatrix(op.getKey()), query = t.matrix(op.getQuery());
   for (int64_t from = 0; from < kTokens; from += tileRows()) {
     int64_t rows = std::min(tileRows(), kTokens - from);
     Value tile = TileProductOp::create(
         b, loc, VectorType::get({rows, kTokens}, b.getF32Type()), key,
-        e.add(token, from), channel, query, ValueRange{channel, token},
+        e.add(token, from), keyChannel, query, ValueRange{channel, token},
         e.index(keyWidth));
     for (int64_t row = 0; row < rows; ++row) {
       scores.push_back(vector::ExtractOp::create(b, loc, tile, row));
@@ -121,15 +127,16 @@ void LanesAttention::emit(Value token, Value head) {
   Value inverse = emitSoftmax(emitScores(token, head));
   Value value = t.matrix(op.getValue()), result = t.matrix(op.getResult());
   Value own = t.ownMatrix(), first = e.mul(head, valueWidth);
+  Value firstValue = e.mul(keyHead(head), valueWidth);
   t.forEachTile(valueWidth, tileRows(), [&](Value channel, int64_t rows) {
     auto tileType = VectorType::get({rows, kTokens}, b.getF32Type());
-    Value from = e.add(first, channel);
-    Value tile = TileProductOp::create(b, loc, tileType, value, from, token,
-                                       own, ValueRange{e.index(0), e.index(0)},
-                                       e.index(kTokens));
+    Value tile = TileProductOp::create(
+        b, loc, tileType, value, e.add(firstValue, channel), token, own,
+        ValueRange{e.index(0), e.index(0)}, e.index(kTokens));
     tile = arith::MulFOp::create(
         b, loc, tile, vector::BroadcastOp::create(b, loc, tileType, inverse));
-    TileStoreOp::create(b, loc, tile, result, from, token, IntegerAttr());
+    TileStoreOp::create(b, loc, tile, result, e.add(first, channel), token,
+                        IntegerAttr());
   });
 }
 
