@@ -4,6 +4,7 @@
 spills, and main loops within what the best known kernels need. Nothing runs on a GPU."""
 
 import json
+import re
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
@@ -170,6 +171,38 @@ def test_the_whole_model_as_it_is_compiled(batch, dtype, tmp_path):
         blocks = f"{kernel['blocks']} | {', '.join(kernel['limits'])}"
         print(f"\n| {kernel['name']} | {len(kernel['launches'])} | {kernel['registers']} | {kernel['shared_bytes']} | {blocks} |", end="")
         assert kernel["blocks"] >= 1
+
+
+def described(name):
+    """The description of that name in docs/description.md."""
+    page = (VIT.parents[2] / "docs/description.md").read_text()
+    return next(json.loads(text) for text in re.findall(r"```json\n(.*?)```", page, re.DOTALL) if f'"{name}"' in text)
+
+
+@pytest.mark.parametrize("dtype", ["bf16", "f16", "f32"])
+@pytest.mark.parametrize("name, layers", [("forms_of_scores", 10), ("weights_of_all_kinds", 3)])
+def test_scores_of_ones_own(name, layers, dtype, tmp_path):
+    """Every form of the documentation, with 512 keys in heads of 64: what becomes of scores has registers."""
+    model = described(name)
+    model["inputs"]["x"]["shape"] = [1, 512, 768]
+    model["parameters"] = model.get("parameters", {}) | {"size": 1, "length": 512, "width": 768, "h": 12}
+    if name == "weights_of_all_kinds":
+        del model["parameters"]
+        for layer in model["layers"]:
+            layer["heads"] = 12
+    # A cap that spilled more with masks than without, and functions that no layer has.
+    own = {"op": "multi_head_attention", "input": model["layers"][-1]["name"], "heads": 12, "causal": True}
+    model["inputs"]["valid"] = {"shape": [1, 512], "dtype": "bool"}
+    for i, score in enumerate(["20 * tanh(score / 20)", "log(1 + score**2)", "sqrt(abs(score))"]):
+        layer = {"name": f"more{i}", **own, "input": f"more{i - 1}" if i else own["input"], "key_valid": "valid", "score": score}
+        model["layers"].append(layer)
+    model["outputs"] = {"result": "more2"}
+    (tmp_path / "model.json").write_text(json.dumps(model))
+    made = sass.assemble_all(hova("compile", tmp_path / "model.json", f"--dtype={dtype}", "--target=cuda", "--emit=ptx"), tmp_path)
+    attentions = [kernel for kernel in made if kernel.rpartition("_")[0] == "kernel"]
+    assert len(attentions) >= layers  # equal ones are one
+    for kernel, own in made.items():
+        assert (kernel, own.spilled, own.stack, own.local()) == (kernel, 0, 0, 0)
 
 
 MEMORY = {

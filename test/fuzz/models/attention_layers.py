@@ -77,7 +77,8 @@ def normalization(scope, attributes, kind, slots):
 
 def draw_groups(scope, attributes, heads):
     """How many heads keys and values have."""
-    if scope.model.later.random() < 0.7:
+    many = scope.model.batch >= 8  # sequences, which may have loops of their own
+    if scope.model.later.random() < (0.3 if many else 0.7):
         return heads
     return attributes.put("key_value_heads", scope.rng.choice(divisors(heads)), heads)
 
