@@ -12,6 +12,7 @@
 #include "codegen/cuda/Sm80.h"
 #include "codegen/cuda/recipes/CudaKernels.h"
 #include "llvm/Support/MathExtras.h"
+#include <limits>
 #include <numeric>
 
 using namespace mlir;
@@ -78,7 +79,11 @@ static const ProductTile &chooseTile(int64_t rows, int64_t columns,
                                      ArrayRef<ProductTile> tiles = kTiles,
                                      int64_t besideColumns = 0) {
   auto time = [&](const ProductTile &tile) {
-    return timeOf(tile, rows, columns, parts, besideColumns);
+    // A thread of the largest tile has no registers left to ask of each of its
+    // columns whether it is there.
+    bool isFull = &tile == &kTiles[0] && columns < tile.columns;
+    return isFull ? std::numeric_limits<double>::infinity()
+                  : timeOf(tile, rows, columns, parts, besideColumns);
   };
   return *llvm::min_element(tiles,
                             [&](const ProductTile &a, const ProductTile &b) {
