@@ -436,8 +436,11 @@ static bool isOfOneThread(Operation *op) {
     return reduce.getResult().getType().getDistribution() ==
            TileDistribution::partial;
   }
+  // What others read, such as a number of a table, is for the thread alone.
+  bool isOther = !isa<HovaDialect>(op->getDialect());
   return isa<GroupMapOp, GroupGatherOp, LoopLikeOpInterface>(op) ||
-         isMemoryEffectFree(op);
+         isMemoryEffectFree(op) ||
+         (isOther && hasSingleEffect<MemoryEffects::Read>(op));
 }
 
 LogicalResult GroupWhereOp::verify() {

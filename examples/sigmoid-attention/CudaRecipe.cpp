@@ -180,7 +180,7 @@ struct CudaRecipe
       return {};
     }
     return scheduleAttention(getElementTypeOrSelf(own.getQuery()), q[1], v[1],
-                             keyWidth, valueWidth, /*needsPairs=*/false);
+                             keyWidth, valueWidth, /*needsMore=*/false);
   }
   Grid getGrid(Operation *op, CudaScheduleAttr schedule) const {
     auto own = cast<sigattn::AttentionOp>(op);

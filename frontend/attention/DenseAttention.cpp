@@ -171,7 +171,8 @@ ValueRef attendDensely(LayerContext &layer, DenseAttention attention) {
   }
   int64_t width = layer.width(inputs.query) + layer.width(inputs.value);
   if (const auto &blocks = attention.blocks) {
-    // No more than 7 of each are not drawn, on average.
+    // Two blocks see all, and the others 5 besides those that are drawn: fewer
+    // than 7 on average.
     layer.checkWork({query[0], blocks->count, 7 + blocks->random, blocks->size,
                      blocks->size, width});
   } else {

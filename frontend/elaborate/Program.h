@@ -75,7 +75,7 @@ struct Initializer {
     Orthogonal,
     /// Rows of sine and cosine positions; those before row `value` are 0.
     Sinusoid,
-    /// Numbers of blocks: what a block-sparse attention draws.
+    /// Numbers of blocks: what an attention to blocks of keys draws.
     Blocks
   };
   Kind kind = Kind::Glorot;

@@ -1,4 +1,4 @@
-//===- BlockTables.cpp - Random blocks of block-sparse attention ----------===//
+//===- BlockTables.cpp - Random blocks of keys ----------------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0
 //

@@ -1,4 +1,4 @@
-//===- BlockTables.h - Random blocks of block-sparse attention --*- C++ -*-===//
+//===- BlockTables.h - Random blocks of keys --------------------*- C++ -*-===//
 //
 // SPDX-License-Identifier: Apache-2.0
 //

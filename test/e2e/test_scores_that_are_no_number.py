@@ -87,3 +87,28 @@ def test_biases(how, own, tmp_path):
 def test_logarithms(how, tmp_path):
     products, wanted = zip(*LOGARITHMS.values())
     compare(results(tmp_path, operands(products), HOW[how], score="log(score)"), wanted)
+
+
+TOKENS = 12
+# Each batch entry: the product with every key, what is added to it, and whether its rows are NaN, 0 or numbers.
+ENTRIES = [(0, 0, "numbers"), (-INFINITY, 0, "NaN"), (0, -INFINITY, "0"), (np.nan, -INFINITY, "NaN")]
+
+
+@pytest.mark.parametrize("causal", [False, True], ids=["", "causal"])
+@pytest.mark.parametrize("how", HOW)
+def test_blocks_of_keys(how, causal, tmp_path):
+    """Which keys a query sees is data there, and rules are the same."""
+    products, biases, kinds = zip(*ENTRIES)
+    shape = (len(ENTRIES), TOKENS, 1)
+    ones = np.ones(shape, np.float32)
+    inputs = {
+        "q": ones,
+        "k": ones * np.array(products, np.float32)[:, None, None],
+        "v": ones,
+        "bias": np.ones((len(ENTRIES), 1, TOKENS, TOKENS), np.float32) * np.array(biases, np.float32)[:, None, None, None],
+    }
+    blocks = {"kind": "bigbird", "block_size": 2, "random_blocks": 0, "score_bias": "bias", "causal": causal}
+    got = results(tmp_path, inputs, HOW[how], **blocks)
+    wanted = {"numbers": 1, "NaN": np.nan, "0": 0}
+    for rows, kind in zip(got, kinds):
+        np.testing.assert_allclose(rows, np.full((TOKENS, 1), wanted[kind]), rtol=1e-6, err_msg=kind)

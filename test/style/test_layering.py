@@ -169,7 +169,6 @@ NAMESAKES = {
     ("LinearAttention.cpp", "add"),
     ("Program.cpp", "getBlocks"),
     ("Score.cpp", "yield"),
-    ("SparseAttention.cpp", "scale"),
     ("Token.cpp", "getLayout"),
 }
 COMMENT = re.compile(r"//.*")

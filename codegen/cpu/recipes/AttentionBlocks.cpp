@@ -33,8 +33,8 @@ Value AttentionEmitter::drawnBlock(Value own, Value entry) {
 }
 
 /// All blocks for the first and the last; for others 0, the window's three, the
-/// last, and those of the table. `counts` becomes whether there is one.
-Value AttentionEmitter::seenBlock(Value own, Value entry, Value &counts) {
+/// last, and those of the table. `isSeen` becomes whether there is one.
+Value AttentionEmitter::seenBlock(Value own, Value entry, Value &isSeen) {
   using arith::CmpIPredicate;
   auto compare = [&](CmpIPredicate predicate, Value a, int64_t number) {
     return make<arith::CmpIOp>(predicate, a, e.index(number));
@@ -55,14 +55,14 @@ Value AttentionEmitter::seenBlock(Value own, Value entry, Value &counts) {
   Value isGlobal = make<arith::OrIOp>(is(own, 0), is(own, last));
   Value seen = select(isGlobal, entry, other);
   // A number below 0 is a large one.
-  counts = compare(CmpIPredicate::ult, seen, blocks.count);
+  isSeen = compare(CmpIPredicate::ult, seen, blocks.count);
   // Block 1 has block 0 as its neighbour, which is there already; so has the
   // last but one the last. Neither is one that sees all blocks.
   auto restrict = [&](int64_t block, int64_t twice) {
     Value isOther =
         make<arith::OrIOp>(compare(CmpIPredicate::ne, own, block),
                            compare(CmpIPredicate::ne, entry, twice));
-    counts = make<arith::AndIOp>(counts, isOther);
+    isSeen = make<arith::AndIOp>(isSeen, isOther);
   };
   restrict(1, 1);
   restrict(last - 1, 3);
@@ -85,17 +85,17 @@ AttentionEmitter::Panels AttentionEmitter::listBlocks(Value row,
       make<arith::SelectOp>(isGlobal, e.index(blocks.count),
                             e.index(BlockLayout::kFixed + blocks.random));
   auto list = [&](Value entry, ValueRange count) -> SmallVector<Value> {
-    Value counts, seen = seenBlock(own, entry, counts);
+    Value isSeen, seen = seenBlock(own, entry, isSeen);
     Value isInside =
         bounds ? isVisited(e, *bounds, seen, blocks.count) : Value();
     if (isInside) {
-      counts = make<arith::AndIOp>(counts, isInside);
+      isSeen = make<arith::AndIOp>(isSeen, isInside);
     }
     // The next one takes the place of one that does not count.
     Value place[] = {zero, count[0]};
     make<memref::StoreOp>(make<arith::IndexCastOp>(b.getI32Type(), seen),
                           listed, ValueRange(place));
-    return {make<arith::SelectOp>(counts, e.add(count[0], 1), count[0])};
+    return {make<arith::SelectOp>(isSeen, e.add(count[0], 1), count[0])};
   };
   Value count = e.forLoop("seen_block", zero, entries, 1, zero, list)[0];
   Value end = e.mul(count, blocks.panels);
@@ -126,20 +126,21 @@ Value AttentionEmitter::sumOfBlocks(VectorType type, Value count, Value column,
       Value rest = make<arith::SubIOp>(e.index(layout.keys), key);
       depth = make<arith::MinUIOp>(depth, rest);
     }
-    Value before = make<TileLoadOp>(type, pooled, zero, zero, columns);
     Value sum;
     if (layout.pairs) {
       // Of an odd number the last is beside a zero.
       sum = make<TileProductOp>(type, exponentials, zero, first, values,
                                 ValueRange{e.div(key, 2), column},
-                                e.mul(e.div(e.add(depth, 1), 2), 2), columns,
-                                before);
+                                e.mul(e.div(e.add(depth, 1), 2), 2), columns);
     } else {
       sum = make<TileProductOp>(
           type, scores, zero, first, value,
           ValueRange{e.add(keyRow, key), e.add(valueColumn, column)}, depth,
-          columns, before);
+          columns);
     }
+    // Sums of sums: of many blocks the rounding of one chain would add up.
+    Value before = make<TileLoadOp>(type, pooled, zero, zero, columns);
+    sum = make<arith::AddFOp>(before, sum);
     make<TileStoreOp>(sum, pooled, zero, zero, columns);
   });
   return make<TileLoadOp>(type, pooled, zero, zero, columns);

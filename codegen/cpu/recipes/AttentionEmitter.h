@@ -93,7 +93,7 @@ private:
   /// Lists the blocks of keys that the block of rows sees; their panels.
   Panels listBlocks(mlir::Value row, int64_t height);
   mlir::Value seenBlock(mlir::Value own, mlir::Value entry,
-                        mlir::Value &counts);
+                        mlir::Value &isSeen);
   mlir::Value drawnBlock(mlir::Value own, mlir::Value entry);
   mlir::Value listedBlock(mlir::Value entry);
   /// The end of the keys in the block of a panel.

@@ -120,8 +120,11 @@ AttentionWriter::AttentionWriter(GroupEmitter &e, const ScoreRegion &scores,
       row(row), list(list),
       scoreTiles(e, captured, form, extents, row, tile(own.getStep(), b.f32()),
                  list, hasSoftmax()),
-      mayBeEmpty(hasSoftmax() && !list && mayHaveEmptyRows(form, extents)),
-      carriesKept(mayBeEmpty && !scoreTiles.areRaw()),
+      // Which keys are listed is data.
+      mayBeEmpty(hasSoftmax() &&
+                 (list ? !form.isRaw() || !form.conditions.empty()
+                       : mayHaveEmptyRows(form, extents))),
+      carriesKept(mayBeEmpty && scoreTiles.masksByRaw()),
       similarity(makeSimilarity(b, own, head)) {
   auto keys = cast<MemRefType>(head.keys.getType());
   element = keys.getElementType();
@@ -169,9 +172,9 @@ Value AttentionWriter::mostOf(Value before, Value tile) {
                });
 }
 
-/// The same of raw scores after the last turn. All kept scores of a row without
-/// weights are -inf, so whether there are any says it all, and hardly ever does
-/// a row ask.
+/// The same after the last turn, where raw scores mask no key. All kept scores
+/// of a row without weights are -inf, so whether there are any says it all, and
+/// hardly ever does a row ask.
 Value AttentionWriter::searchKept(const State &state, Value sums) {
   Value none = b.number(head.emptyIsMean ? -INFINITY : 0);
   Value one = b.number(1), zero = b.number(0);
@@ -183,11 +186,19 @@ Value AttentionWriter::searchKept(const State &state, Value sums) {
                        });
   int64_t step = own.getStep(), whole = tokens / step;
   bool isSome = static_cast<bool>(boxes.begin), hasTail = tokens % step;
-  auto take = [&](Value before, Value firstKey, Value end) {
-    return mostOf(before, scoreTiles.findKept(firstKey, {TileMasks::all, end}));
+  auto take = [&](Value before, Value firstKey, Value end, Value exists = {}) {
+    return mostOf(before,
+                  scoreTiles.findKept(firstKey, {TileMasks::all, end, exists}));
   };
   return b.where(isNone, [&] {
     Value kept = b.fill(tile(1, b.f32(), TileDistribution::partial), 0);
+    if (list) {
+      auto takeBox = [&](Value turn, ValueRange in) -> Values {
+        KeyList::Box box = list->at(turn);
+        return {take(in[0], box.first, box.end, box.exists)};
+      };
+      return b.loop(b.index(0), list->count, kept, takeBox)[0];
+    }
     kept = b.loop(
         isSome ? boxes.begin : b.index(0), isSome ? boxes.end : b.index(whole),
         kept, [&](Value turn, ValueRange in) -> Values {
@@ -520,7 +531,7 @@ Value AttentionWriter::divide(const State &state) {
   Value inverse =
       b.map(sums.getType(), operands, [&](ValueRange x, Value, Value) -> Value {
         Value own = arith::DivFOp::create(b, b.number(1), x[0]);
-        if (list || !hasSoftmax()) {
+        if (!hasSoftmax()) {
           Value isNone =
               arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, x[0], zero);
           return arith::SelectOp::create(b, isNone, zero, own);

@@ -12,7 +12,7 @@ static constexpr int64_t kWarpQueries = 16;
 
 CudaScheduleAttr scheduleAttention(Type element, int64_t queries, int64_t keys,
                                    int64_t keyWidth, int64_t valueWidth,
-                                   bool needsPairs) {
+                                   bool needsMore) {
   int64_t columns = boxColumns(valueWidth);
   bool isWide = std::max(keyWidth, valueWidth) > kManyHeadColumns;
   auto schedule = [&](int64_t rows, int64_t warps, int64_t step) {
@@ -20,7 +20,7 @@ CudaScheduleAttr scheduleAttention(Type element, int64_t queries, int64_t keys,
                                  step, 2);
   };
   // Turns of wide heads are short: the result has most of the registers.
-  int64_t wideStep = needsPairs ? 16 : 32;
+  int64_t wideStep = needsMore ? 16 : 32;
   if (!isWide && keys <= 64) {
     // Without a loop over keys little is read twice, and fewer queries than a
     // tile has rows leave lanes idle. A warp alone copies rows of so many
@@ -41,7 +41,7 @@ CudaScheduleAttr scheduleAttention(Type element, int64_t queries, int64_t keys,
     return schedule(64, 4, wideStep);
   }
   // Beside wide results, warps of 16 queries have registers for such a tile.
-  bool narrow = needsPairs && columns > 32;
+  bool narrow = needsMore && columns > 32;
   return narrow         ? schedule(64, 4, 64)
          : queries > 64 ? schedule(128, 4, 64)
                         : schedule(64, 2, 64);

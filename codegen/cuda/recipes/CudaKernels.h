@@ -107,11 +107,11 @@ struct HeadMatrices {
 };
 
 /// The schedule of an attention of `queries` rows of `element` to `keys` by
-/// sequence and head. `needsPairs`: something is read or written for each query
-/// and key.
+/// sequence and head. `needsMore`: beside raw scores something is read, written
+/// or computed for each query and key, which takes registers.
 CudaScheduleAttr scheduleAttention(mlir::Type element, int64_t queries,
                                    int64_t keys, int64_t keyWidth,
-                                   int64_t valueWidth, bool needsPairs);
+                                   int64_t valueWidth, bool needsMore);
 
 /// The blocks of `rows` queries of one head.
 llvm::SmallVector<RowSpan> attentionBlocks(const ScoreExtents &extents,

@@ -359,21 +359,32 @@ Value ScoreTiles::carry(Value raw, Value firstKey, bool keysAreWhole) {
   });
 }
 
-bool ScoreTiles::areRaw() const {
-  return getScore() == form.region.getRaw() &&
-         llvm::none_of(form.conditions, [&](Value condition) {
-           return form.sourcesOf(condition) & ScoreForm::raw;
-         });
+bool ScoreTiles::masksByRaw() const {
+  return llvm::any_of(form.conditions, [&](Value condition) {
+    return form.sourcesOf(condition) & ScoreForm::raw;
+  });
 }
 
 Value ScoreTiles::findKept(Value firstKey, TileMasks masks) {
-  Elements elements = readFor(conditionsOf(masks), firstKey, !masks.end);
+  bool isRaw = getScore() == form.region.getRaw();
+  SmallVector<Value> wanted = conditionsOf(masks);
+  if (!isRaw) {
+    wanted.push_back(getScore());
+  }
+  Elements elements = readFor(wanted, firstKey, !masks.end);
   SmallVector<Value> operands(llvm::make_second_range(elements));
   Value most = b.number(INFINITY), none = b.number(0);
   return b.map(tile, operands, [&](ValueRange x, Value i, Value j) {
     ScoreElement at = elementAt(i, j, firstKey);
     setElements(at, elements, x);
     Value kept = isKept(at, b.sum(firstKey, j), masks);
+    if (!isRaw) {
+      at.set(form.region.getRaw(), none);
+      Value isScore =
+          arith::CmpFOp::create(b, arith::CmpFPredicate::UNE,
+                                at.get(getScore()), b.number(-INFINITY));
+      kept = kept ? arith::AndIOp::create(b, kept, isScore) : isScore;
+    }
     return kept ? arith::SelectOp::create(b, kept, most, none).getResult()
                 : most;
   });

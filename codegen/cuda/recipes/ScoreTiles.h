@@ -48,10 +48,10 @@ public:
   mlir::Value apply(mlir::Value raw, mlir::Value firstKey, TileMasks masks);
   /// What the region says of raw scores to whoever reads them, masked or not.
   mlir::Value carry(mlir::Value raw, mlir::Value firstKey, bool keysAreWhole);
-  /// Whether scores are raw ones times the factor, and which keys are kept is
-  /// known without them.
-  bool areRaw() const;
-  /// Infinity where the region keeps a key, else 0; where `areRaw`.
+  /// Whether which keys are kept is known of their raw scores alone.
+  bool masksByRaw() const;
+  /// Infinity where the region keeps a key and makes no -inf of a raw score of
+  /// 0, else 0; not where it `masksByRaw`.
   mlir::Value findKept(mlir::Value firstKey, TileMasks masks);
   /// Infinity where a key is kept whose raw score is -inf, less elsewhere. With
   /// `scores` also where a key is kept that the region has not masked by a

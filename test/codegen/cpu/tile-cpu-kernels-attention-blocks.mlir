@@ -27,8 +27,9 @@
 // CHECK: hova_cpu.tile_store %[[TILE]], %[[SCORES]][%c0, %[[COLUMN]]]
 // CHECK: hova_cpu.tile_store %{{.*}}, %[[SUMS]][%c0, %c0]
 // CHECK: scf.for %[[ENTRY:.*]] = %c0 to %[[LENGTH_OF_LIST]]
+// CHECK: %[[OWN_SUM:.*]] = hova_cpu.tile_product %[[SCORES]]{{.*}}, %[[VALUE]]{{.*}} depth %c16 :
 // CHECK: %[[SUM:.*]] = hova_cpu.tile_load %[[SUMS]]
-// CHECK: %[[MORE:.*]] = hova_cpu.tile_product %[[SCORES]]{{.*}}, %[[VALUE]]{{.*}} depth %c16 init(%[[SUM]]
+// CHECK: %[[MORE:.*]] = arith.addf %[[SUM]], %[[OWN_SUM]]
 // CHECK: hova_cpu.tile_store %[[MORE]], %[[SUMS]]
 func.func @main(%q: tensor<1x80x16xf32>, %k: tensor<1x80x16xf32>, %v: tensor<1x80x16xf32>) -> tensor<1x80x16xf32> {
   %out = hova.kernel "lists_blocks" units<batch 1, head 2, query_block 5> (%q, %k, %v) attributes {schedule = #hova_cpu.schedule<tile = 4x32, lanes = 64, grain = 1>} {

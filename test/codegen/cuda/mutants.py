@@ -240,6 +240,10 @@ NONE = {
 SAME_EVERYWHERE = "the same for every thread"
 # Other mutants that compute the same, as `recipe: level: name place of places`, and why; a pattern stands for several.
 EQUAL: dict[str, str] = {
+    r"attention, heads of rows: interpreted: an element without its mask 1 of 28": "a row with weights is divided by them, whatever was kept",
+    r"attention, heads of rows in f16: interpreted: an exchange less 1 of 12|attention to blocks: interpreted: a store that is (not guarded|never made) 1 of 33":
+        "no row without weights has a key that is kept",
+    r"attention, scores read, f32: interpreted: an element without its mask 1 of 164": "what is read there is of a key after the last",
     r".*: \w+: no meeting of the warp (1 of 1|2 of 2|3 of 3|4 of 4)": "the kernel ends there",
     r"(norm with a residual|sum of parts): \w+: no meeting of the warp 1 of 2": "it has no shared memory",
     r"product, f16, with a residual: \w+: no meeting of the warp 1 of 3": "results of f32 go past shared memory",
