@@ -231,11 +231,12 @@ static void attend(const Attention &attention, int64_t entry, int64_t head,
   int64_t end = std::min((own + 1) * attention.block, attention.queries);
   auto queries = llvm::seq(own * attention.block, end);
   std::vector<int64_t> keys = attention.seenKeys(head, own);
-  // Keys or values, then the slots, which all batch entries share.
-  auto firstSlot = llvm::lower_bound(keys, attention.keys);
-  bool hasSlots = attention.columns > attention.keys;
+  // Keys or values, then the slots, which all batch entries share. Where there
+  // are some, all keys are seen.
   ArrayRef<int64_t> tokens(keys);
-  tokens = hasSlots ? tokens.take_front(firstSlot - keys.begin()) : tokens;
+  if (attention.columns > attention.keys) {
+    tokens = tokens.take_front(attention.keys);
+  }
   auto withSlots = [&](const T *data, const T *memory, int64_t width) {
     std::vector<T> rows = headRows(data, entry, shared, tokens, attention.keys,
                                    attention.keyHeads, width);

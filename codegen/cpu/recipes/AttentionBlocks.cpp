@@ -32,9 +32,10 @@ Value AttentionEmitter::drawnBlock(Value own, Value entry) {
   return make<arith::IndexCastOp>(b.getIndexType(), number);
 }
 
-/// All blocks for the first and the last; for others 0, the window's three, the
+/// All blocks for those that see all; for others 0, the window's three, the
 /// last, and those of the table. `isSeen` becomes whether there is one.
-Value AttentionEmitter::seenBlock(Value own, Value entry, Value &isSeen) {
+Value AttentionEmitter::seenBlock(Value own, Value entry, Value seesAll,
+                                  Value &isSeen) {
   using arith::CmpIPredicate;
   auto compare = [&](CmpIPredicate predicate, Value a, int64_t number) {
     return make<arith::CmpIOp>(predicate, a, e.index(number));
@@ -52,8 +53,7 @@ Value AttentionEmitter::seenBlock(Value own, Value entry, Value &isSeen) {
   other = select(is(entry, 4), e.index(last), other);
   other = select(compare(CmpIPredicate::ult, entry, 4), neighbour, other);
   other = select(is(entry, 0), e.index(0), other);
-  Value isGlobal = make<arith::OrIOp>(is(own, 0), is(own, last));
-  Value seen = select(isGlobal, entry, other);
+  Value seen = select(seesAll, entry, other);
   // A number below 0 is a large one.
   isSeen = compare(CmpIPredicate::ult, seen, blocks.count);
   // Block 1 has block 0 as its neighbour, which is there already; so has the
@@ -77,15 +77,15 @@ AttentionEmitter::Panels AttentionEmitter::listBlocks(Value row,
     bounds = emitPanelBounds(e, visited, row, height);
   }
   Value own = e.div(row, blocks.size), zero = e.index(0);
-  Value isGlobal = make<arith::OrIOp>(
+  Value seesAll = make<arith::OrIOp>(
       make<arith::CmpIOp>(arith::CmpIPredicate::eq, own, zero),
       make<arith::CmpIOp>(arith::CmpIPredicate::eq, own,
                           e.index(blocks.count - 1)));
   Value entries =
-      make<arith::SelectOp>(isGlobal, e.index(blocks.count),
+      make<arith::SelectOp>(seesAll, e.index(blocks.count),
                             e.index(BlockLayout::kFixed + blocks.random));
   auto list = [&](Value entry, ValueRange count) -> SmallVector<Value> {
-    Value isSeen, seen = seenBlock(own, entry, isSeen);
+    Value isSeen, seen = seenBlock(own, entry, seesAll, isSeen);
     Value isInside =
         bounds ? isVisited(e, *bounds, seen, blocks.count) : Value();
     if (isInside) {

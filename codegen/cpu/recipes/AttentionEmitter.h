@@ -92,7 +92,8 @@ private:
 
   /// Lists the blocks of keys that the block of rows sees; their panels.
   Panels listBlocks(mlir::Value row, int64_t height);
-  mlir::Value seenBlock(mlir::Value own, mlir::Value entry,
+  /// `seesAll`: block `own` does, as the first and the last.
+  mlir::Value seenBlock(mlir::Value own, mlir::Value entry, mlir::Value seesAll,
                         mlir::Value &isSeen);
   mlir::Value drawnBlock(mlir::Value own, mlir::Value entry);
   mlir::Value listedBlock(mlir::Value entry);
