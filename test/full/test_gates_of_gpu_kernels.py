@@ -34,10 +34,6 @@ ATTENDING = ("attention", "omni")
 EXCEPTIONS = {
     # Heads of 32 columns have half the HMMA for as many scores.
     ("minilm_l6", "kernel_encoder_attn"): 2 * MASKED[2],
-    # Columns end within a block, so that copies of the weight have a mask.
-    ("vit_b16", "kernel_encoder_attn_query"): 1.52,
-    ("m2", "kernel_encoder_attn_query"): 1.52,
-    ("m2", "kernel_logits"): 1.52,
     # A turn is no box of keys but a head, of 6 columns and 16 keys: 8 HMMA.
     ("tnt_s", "kernel_encoder_inner_attn"): 22,
 }

@@ -37,9 +37,21 @@ Value ThreadEmitter::bytesToRead(GroupCopyOp op, const Matrix &source,
 }
 
 /// Whether a matrix of `rows` rows has the row after `position` that a thread
-/// copies in the round from `first` on.
+/// copies in a round, of which `first` is the first one and `count` are all.
 Value ThreadEmitter::isRowThere(Value position, Value row, int64_t first,
-                                int64_t rows) {
+                                int64_t count, int64_t rows) {
+  // The position begins a section of rows, as many as it is a multiple of. All
+  // threads get the same answer unless the matrix ends within this round's part
+  // of its last section: a comparison of the position alone, which the rounds
+  // of a section share.
+  int64_t section = divisorOf(position), end = rows % section;
+  int64_t within = first % section;
+  bool isInSection = within + count <= section;
+  if (isInSection && (within + count <= end || end <= within)) {
+    row = i32(0);
+    first -= within;
+    rows -= end <= within ? end : 0;
+  }
   // One sum for all rounds, and none is there if the matrix ends before
   // `first`. Before the matrix the sum would be a large number.
   return isNeverNegative(position)
@@ -201,7 +213,9 @@ LogicalResult ThreadEmitter::emitCopy(GroupCopyOp op) {
       Value own = placed.empty() ? Value() : placed[first / rowsAtOnce];
       Value there = op.getInBounds()[0] ? Value()
                     : own ? below(own, source->rows)
-                          : isRowThere(op.getRow(), row, first, source->rows);
+                          : isRowThere(op.getRow(), row, first,
+                                       std::min(rowsAtOnce, slots.rows - first),
+                                       source->rows);
       Value column = add(add(firstColumn, mul(piece, bytes / elementBytes)),
                          i32(kSegment * segment));
       Value to = offset(places[first % kBlockRows],

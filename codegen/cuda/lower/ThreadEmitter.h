@@ -148,7 +148,7 @@ private:
   // Copies (ThreadCopies.cpp).
   mlir::LogicalResult emitCopy(GroupCopyOp op);
   mlir::Value isRowThere(mlir::Value position, mlir::Value row, int64_t first,
-                         int64_t rows);
+                         int64_t count, int64_t rows);
   mlir::Value bytesToRead(GroupCopyOp op, const Matrix &source, int64_t bytes,
                           mlir::Value there, mlir::Value column);
   Values slotPlaces(const Slots &slots, mlir::Value row, mlir::Value byte,

@@ -54,6 +54,8 @@ PRODUCTS = {
     "projection, high blocks": (product(197, 768, 768, 128, 64), FEW_ROWS),
     "first layer": (product(197, 768, 3072, 64, 128, "--gelu"), FEW_ROWS),
     "second layer": (product(197, 3072, 768, 64, 64), FEW_BLOCKS),
+    "queries, keys, values and shares of heads": (product(197, 768, 2368, 64, 128), FEW_ROWS),
+    "words of M2, batch 8": (product(160, 512, 10201, 64, 128), FEW_ROWS),
 }
 ATTENTIONS = {
     "128 queries on 4 warps, batch 1": attention(1, 128, 4),
