@@ -1,0 +1,188 @@
+# ===- scores.py - What a score of one's own takes ---------------------------=== #
+# SPDX-License-Identifier: Apache-2.0
+"""Times attentions with a score or a `keep` of their own beside the plain one.
+
+`./dev bench --scores` calls it. The time is that of the attention's kernel, without the
+conversion of its operands, for each multiply-add that it executes: a window leaves most
+keys out, and is compared with a plain attention that executes about as many.
+"""
+
+import argparse
+import json
+import os
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from statistics import median
+
+from bench import BUILD, DTYPES, SOURCE, count_between, say
+from machine import commit, describe_machine
+from pairs import in_turns
+from programs import BenchError, call, latency
+
+HEADS, HEAD_WIDTH = 12, 64
+TOKENS, LONG = 512, 4096
+WINDOW = 256
+TURN_MS = 50  # a turn repeats for about so long
+
+
+@dataclass(frozen=True)
+class Score:
+    """An attention: its keys of a description, its tokens, and what it is compared with."""
+
+    name: str
+    layer: dict
+    tokens: int = TOKENS
+    beside: str = "plain"
+
+
+SCORES = [
+    Score("plain", {}),
+    Score("slopes", {"score": "score - slope[head] * (query - key)"}),
+    Score(
+        "alibi",
+        {"score": "score - exp(-8 * log(2) * (head + 1) / heads) * (query - key)"},
+    ),
+    Score("soft cap", {"score": "20 * tanh(score / 20)"}),
+    # Four queries of a window see as many keys as one of 1024 does.
+    Score("plain, 1024 tokens", {}, LONG // 4),
+    Score(
+        "window, 4096 tokens",
+        {"keep": f"key <= query and query - key < {WINDOW}"},
+        LONG,
+        "plain, 1024 tokens",
+    ),
+]
+
+
+def description_of(score):
+    """Queries, keys and values are inputs, so that there is no other product."""
+    shape = [1, score.tokens, HEADS * HEAD_WIDTH]
+    inputs = {name: {"shape": shape} for name in ("query", "key", "value")}
+    if "slope" in score.layer.get("score", ""):
+        inputs["slope"] = {"shape": [HEADS]}
+    operands = {name: name for name in ("query", "key", "value")}
+    layer = {"name": "attn", "op": "attention", **operands, "heads": HEADS}
+    return {
+        "hova": 1,
+        "name": "scores",
+        "inputs": inputs,
+        "layers": [{**layer, **score.layer}],
+        "outputs": {"y": "attn"},
+    }
+
+
+def compile_score(score, dtype, folder):
+    """Its program, in a folder of its own."""
+    folder.mkdir()
+    file, program = folder / "scores.json", folder / "scores"
+    file.write_text(json.dumps(description_of(score)))
+    call([BUILD / "bin/hova", "compile", file, f"--dtype={dtype}", "-o", program])
+    return program
+
+
+def time_scores(options, folder):
+    """Of each score, by name: milliseconds of every round, and executed operations."""
+    turns, operations = {}, {}
+    for number, score in enumerate(SCORES):
+        own = folder / str(number)
+        program = compile_score(score, options.dtype, own)
+        few = ["--warmup", 1, "--repetitions", 3, "--kernel", "attn"]
+        once = latency(program, options.cpus, own, *few)
+        measured = json.loads((own / "latency.json").read_text())
+        operations[score.name] = measured["flops_executed"]
+        count = max(1, round(TURN_MS / once))
+        repeated = ["--warmup", 2, "--repetitions", count, "--kernel", "attn"]
+        turns[score.name] = partial(latency, program, options.cpus, own, *repeated)
+    return in_turns(turns, options.rounds), operations
+
+
+def rows_of(times, operations):
+    """A row for each score: its median, and the ratio to what it is compared with."""
+    per_operation = {
+        name: median(own) / operations[name] for name, own in times.items()
+    }
+    return [
+        {
+            "score": score.name,
+            "ms": median(times[score.name]),
+            "operations": operations[score.name],
+            "beside": score.beside,
+            "ratio": per_operation[score.name] / per_operation[score.beside],
+            "rounds_ms": times[score.name],
+        }
+        for score in SCORES
+    ]
+
+
+def table_of(rows):
+    lines = ["| score | ms | GFLOP | beside | ratio |", "|---|---|---|---|---|"]
+    for row in rows:
+        cells = [row["score"], f"{row['ms']:.2f}", f"{row['operations'] / 1e9:.2f}"]
+        is_plain = row["score"].startswith("plain")
+        cells += ["", ""] if is_plain else [row["beside"], f"{row['ratio']:.2f}"]
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def parse_arguments():
+    parser = argparse.ArgumentParser(
+        prog="./dev bench",
+        description="Time attentions with scores of their own beside the plain one: "
+        f"{TOKENS} keys, {HEADS} heads of {HEAD_WIDTH}, and a window of {WINDOW} "
+        f"over {LONG}.",
+    )
+    parser.add_argument("--scores", action="store_true", help="what this is")
+    parser.add_argument(
+        "--dtype", choices=DTYPES, default="f32", help="default: %(default)s"
+    )
+    cpus = sorted(os.sched_getaffinity(0))
+    parser.add_argument(
+        "--threads",
+        type=count_between(1, len(cpus)),
+        default=1,
+        metavar="N",
+        help="threads, each on a core of its own (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--rounds",
+        type=count_between(1, 1000),
+        default=9,
+        metavar="N",
+        help="turns of each program (default: %(default)s)",
+    )
+    parser.add_argument("--out", type=Path, help="folder of the JSON (default: none)")
+    options = parser.parse_args()
+    options.cpus = cpus[: options.threads]
+    return options
+
+
+def main():
+    options = parse_arguments()
+    with tempfile.TemporaryDirectory() as folder:
+        rows = rows_of(*time_scores(options, Path(folder)))
+    print(table_of(rows))
+    if options.out:
+        options.out.mkdir(parents=True, exist_ok=True)
+        name = f"scores-threads-{options.threads}-{options.dtype}.json"
+        results = {
+            "commit": commit(SOURCE),
+            "date": time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime()),
+            "machine": describe_machine(options.cpus),
+            "dtype": options.dtype,
+            "scores": rows,
+        }
+        (options.out / name).write_text(json.dumps(results, indent=1) + "\n")
+        say(f"results are in {options.out / name}")
+    return 0
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except BenchError as error:
+        say(error)
+        sys.exit(1)
