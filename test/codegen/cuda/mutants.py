@@ -301,7 +301,7 @@ EQUAL: dict[str, str] = {
     r"attention, scores read, f32: interpreted: an element without its mask ([1-9]|1[0-6]|49|5\d|6[0-4]) of 98": "what is read there is masked, or not stored",
     r"attention, scores read, f32: interpreted: an element without its mask (3[5-9]|40|4[5-8]|8[1-9]|9[0-6]) of 98":
         "it asks whether a score of -inf is kept, and there is none",
-    r"attention, means of values: interpreted: one too few 1 of 27": "the last query has no key, and its scores do not matter",
+    r"attention, means of values: interpreted: one too few 1 of 20": "the last query has no key, and its scores do not matter",
     r"attention, means of values: \w+: (a value of another lane|an exchange less) 16 of 16": "rows after the last are not stored",
     r"attention, means of values: interpreted: a store that is (not guarded|never made) 1 of 9":
         "rows without weights ask whether a score of -inf is kept, and there is none",
