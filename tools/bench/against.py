@@ -25,13 +25,11 @@ from machine import commit as working_tree
 from machine import describe_machine
 from machinecode import SAME, Kernel, Object, compare
 from pairs import Timing, in_turns
-from programs import BenchError, latency, pinned, trace
+from programs import BenchError, latency, pinned, trace, turn
 from suites import SUITES
 from workload import Case
 
 COMPILATIONS = 3  # of each compiler and program
-TURN_MS = 50  # a turn repeats for about so long, and once at least
-MOST_REPETITIONS = 1000
 
 
 def parse_arguments():
@@ -182,10 +180,8 @@ def time_in_turns(programs, options, folder, *what) -> Timing:
     """`what` is --kernel PATH, or nothing for the whole program."""
     few = ["--warmup", 1, "--repetitions", 3, *what]
     once = latency(programs["before"], options.cpus, folder, *few)
-    count = max(1, min(MOST_REPETITIONS, round(TURN_MS / once)))
-    repeated = ["--warmup", max(1, count // 5), "--repetitions", count, *what]
     turns = {
-        name: partial(latency, program, options.cpus, folder, *repeated)
+        name: turn(program, options.cpus, folder, once, *what)
         for name, program in programs.items()
     }
     return Timing(**in_turns(turns, options.rounds))

@@ -16,7 +16,7 @@ import time
 from pathlib import Path
 
 from contest import TOOLS, Peer, Program, last_exception
-from machine import commit, describe_machine
+from machine import commit, describe_run
 from peak import Peak
 from programs import BenchError
 from report import write_report
@@ -212,7 +212,8 @@ def parse_arguments():
         prog="./dev bench",
         description="Time hova's program and its peers on the same weights and inputs.",
         epilog="With --against COMMIT, the kernels of the working tree are compared with "
-        "those of that commit instead: ./dev bench --against COMMIT --help.",
+        "those of that commit instead: ./dev bench --against COMMIT --help. With --scores, "
+        "attentions with scores of their own are timed: ./dev bench --scores --help.",
     )
     parser.add_argument(
         "model", nargs="?", type=Path, help="a description; default: the suite dense"
@@ -346,9 +347,7 @@ def main():
     start = time.monotonic()
     peak = Peak(BUILD, options.cpus)
     results = {
-        "commit": commit(SOURCE),
-        "date": time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime()),
-        "machine": describe_machine(options.cpus),
+        **describe_run(SOURCE, options.cpus),
         "rounds": ROUNDS,
         "seconds": options.seconds,
         "cases": [],

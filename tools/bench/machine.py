@@ -6,6 +6,7 @@ import os
 import platform
 import re
 import subprocess
+import time
 from pathlib import Path
 
 # What decides which kernels frameworks choose.
@@ -37,4 +38,13 @@ def describe_machine(cpus):
         "memory_gib": round(int(memory.group(1)) / 2**20, 1),
         "kernel": platform.release(),
         "load_at_start": os.getloadavg()[0],
+    }
+
+
+def describe_run(source, cpus):
+    """What the results of a run begin with: of which sources, when and where."""
+    return {
+        "commit": commit(source),
+        "date": time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime()),
+        "machine": describe_machine(cpus),
     }

@@ -7,7 +7,11 @@ Nothing but Python's own library is imported, so that tools/bench/kernels runs a
 
 import json
 import subprocess
+from functools import partial
 from pathlib import Path
+
+TURN_MS = 50  # a turn repeats for about so long, and once at least
+MOST_REPETITIONS = 1000
 
 
 class BenchError(Exception):
@@ -50,3 +54,10 @@ def latency(program, cpus, folder, *options):
     file = Path(folder) / "latency.json"
     run(program, cpus, "--benchmark-out", file, *options)
     return json.loads(file.read_text())["latency_ms"]["median"]
+
+
+def turn(program, cpus, folder, once, *what):
+    """A call for the latency of `what`, as often as fits a turn where it takes `once`."""
+    count = max(1, min(MOST_REPETITIONS, round(TURN_MS / once)))
+    repeated = ["--warmup", max(1, count // 5), "--repetitions", count, *what]
+    return partial(latency, program, cpus, folder, *repeated)

@@ -12,21 +12,19 @@ import json
 import os
 import sys
 import tempfile
-import time
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from statistics import median
 
 from bench import BUILD, DTYPES, SOURCE, count_between, say
-from machine import commit, describe_machine
+from machine import describe_run
 from pairs import in_turns
-from programs import BenchError, call, latency
+from programs import BenchError, call, latency, turn
 
 HEADS, HEAD_WIDTH = 12, 64
 TOKENS, LONG = 512, 4096
 WINDOW = 256
-TURN_MS = 50  # a turn repeats for about so long
+KERNEL = ["--kernel", "attn"]
 
 
 @dataclass(frozen=True)
@@ -90,13 +88,11 @@ def time_scores(options, folder):
     for number, score in enumerate(SCORES):
         own = folder / str(number)
         program = compile_score(score, options.dtype, own)
-        few = ["--warmup", 1, "--repetitions", 3, "--kernel", "attn"]
+        few = ["--warmup", 1, "--repetitions", 3, *KERNEL]
         once = latency(program, options.cpus, own, *few)
         measured = json.loads((own / "latency.json").read_text())
         operations[score.name] = measured["flops_executed"]
-        count = max(1, round(TURN_MS / once))
-        repeated = ["--warmup", 2, "--repetitions", count, "--kernel", "attn"]
-        turns[score.name] = partial(latency, program, options.cpus, own, *repeated)
+        turns[score.name] = turn(program, options.cpus, own, once, *KERNEL)
     return in_turns(turns, options.rounds), operations
 
 
@@ -169,9 +165,7 @@ def main():
         options.out.mkdir(parents=True, exist_ok=True)
         name = f"scores-threads-{options.threads}-{options.dtype}.json"
         results = {
-            "commit": commit(SOURCE),
-            "date": time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime()),
-            "machine": describe_machine(options.cpus),
+            **describe_run(SOURCE, options.cpus),
             "dtype": options.dtype,
             "scores": rows,
         }

@@ -334,7 +334,7 @@ EQUAL: dict[str, str] = {
         "it asks whether a key of -inf was kept, and these rows have weights",
     r"attention, heads of rows.*: \w+: ((blocks of a left|halves of a right) operand exchanged|a block transposed|a slot further is read) (8 of 8|24 of 24|48 of 48|96 of 96)":
         "these columns are after the last",
-    r"attention, heads of rows.*: \w+: (chunks not exchanged 15 of 28|a word that is not staged (16|32|64|80) of (16|32|64|80)|the next row of a tile (11 of 11|41 of 41|5[79] of 5[79]))":
+    r"attention, heads of rows.*: \w+: (chunks not exchanged 15 of 28|a word that is not staged (16|32|64|80) of (16|32|64|80)|the next row of a tile (11 of 11|41 of 41|57 of 57|59 of 59))":
         "these columns are after the last",
     r"attention, heads of rows, f32: emulated: (a run of a slot further is read 48 of 48|neighbours of a run exchanged 128 of 128)":
         "these keys are after the last: their probabilities are 0",
