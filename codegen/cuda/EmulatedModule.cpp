@@ -67,7 +67,8 @@ llvm::Expected<EmulatedModule> EmulatedModule::compile(ModuleOp lowered) {
   if (!machine) {
     return machine.takeError();
   }
-  machine->setCodeGenOptLevel(llvm::CodeGenOptLevel::Less);
+  // To optimize a kernel takes longer than what it saves when it runs once.
+  machine->setCodeGenOptLevel(llvm::CodeGenOptLevel::None);
   machine->getOptions().AllowFPOpFusion = llvm::FPOpFusion::Strict;
   auto jit = llvm::orc::LLJITBuilder()
                  .setJITTargetMachineBuilder(std::move(*machine))

@@ -20,6 +20,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
+from itertools import accumulate
 
 import numpy as np
 from ptx_numbers import add_as, add_in_order, bf16_of_float, divided, f16_of_float, float_of_bf16, float_of_f16, fused, largest, smallest
@@ -28,6 +29,7 @@ LANES = np.arange(32)
 ROW, PAIR = LANES // 4, 2 * (LANES % 4)  # what a lane holds of an 8x8 block
 EVERYBODY, WARP = -1, 4096  # who may touch a byte of shared memory; else one thread, by number
 MOST_TURNS = 200  # of loops that a warp takes; kernels of tests take fewer by far
+NOWHERE = 2**62  # after every address
 SPACE = 40  # an address of global memory: number of the buffer above, byte below
 KINDS = {
     "f32": np.float32, "s32": np.int32, "u32": np.uint32, "b32": np.uint32, "s64": np.int64,
@@ -38,6 +40,18 @@ KINDS = {
 
 class Fault(Exception):
     """What a program must not do."""
+
+
+def in_runs(buffer: np.ndarray, count: int) -> np.ndarray:
+    """The bytes of a buffer as runs of so many, without the last if they are fewer."""
+    return buffer[: buffer.size // count * count].reshape(-1, count)
+
+
+def first_of_each(ordered: np.ndarray) -> np.ndarray:
+    """Where a row of ordered numbers has one that it did not have before."""
+    first = np.ones(ordered.shape, bool)
+    np.not_equal(ordered[:, 1:], ordered[:, :-1], out=first[:, 1:])
+    return first
 
 
 def check(holds: bool, what: str) -> None:
@@ -89,6 +103,8 @@ class Grid:
                  shared: int, landing: str = "early", seed: int = 0, sums: str = "in-order", block: tuple[int, ...] | None = None):
         self.sums = sums
         self.code, self.labels = parse(ptx, name)
+        # For each statement the first from there on that jumps, ends or waits.
+        self.straight = list(accumulate(((s.place if s.op.startswith(("bra", "bar.", "ret")) else len(self.code)) for s in reversed(self.code)), min))[::-1]
         entry = re.search(rf"\.entry {name}\(.*?\n\{{", ptx, re.DOTALL).group()
         needed = re.search(r"\.reqntid (\d+)(?:, (\d+), (\d+))?", entry)
         demanded = tuple(int(size or 1) for size in needed.groups()) if needed else None
@@ -104,10 +120,12 @@ class Grid:
         self.block = np.arange(self.blocks)[:, None]
         self.ids = (self.block % sizes[0], self.block // sizes[0] % sizes[1],
                     self.block // (sizes[0] * sizes[1]))
-        self.shared = np.full((self.blocks, shared), 0xFF, np.uint8)
-        self.written = np.zeros((self.blocks, shared), bool)
+        # Memory is seen as runs of the bytes that one thread moves, 16 at most.
+        self.shared_bytes, held = shared, -(-shared // 16) * 16
+        self.shared = np.full((self.blocks, held), 0xFF, np.uint8)
+        self.written = np.zeros((self.blocks, held), bool)
         # The last who wrote and read each byte since the threads met.
-        self.writer, self.reader = (np.full((self.blocks, shared), EVERYBODY, np.int16) for _ in range(2))
+        self.writer, self.reader = (np.full((self.blocks, held), EVERYBODY, np.int16) for _ in range(2))
         self.buffers = [buffer.reshape(-1).view(np.uint8) for buffer in buffers]
         self.counts: Counter = Counter()
         self.warps = [Warp(self, warp) for warp in range(self.threads // 32)]
@@ -122,7 +140,8 @@ class Grid:
                 ready, waiting = waiting, []
                 self.writer[blocks] = self.reader[blocks] = EVERYBODY
             turn = ready.pop(self.random.randrange(len(ready)))
-            come = next(turn, None)
+            with np.errstate(all="ignore"):
+                come = next(turn, None)
             if come is None:
                 check(not waiting, "a warp ends while others wait at a barrier")
                 continue
@@ -130,13 +149,17 @@ class Grid:
             blocks = come
             waiting.append(turn)
 
-    def touch(self, s: Instruction, where: tuple, who: np.ndarray, warp: int, writes: bool) -> None:
-        """Checks, and notes, that `who` may touch these bytes of shared memory now."""
+    def in_runs(self, memory: np.ndarray, count: int) -> np.ndarray:
+        """What is known of shared memory, as runs of so many bytes: blocks x runs x count."""
+        return memory.reshape(self.blocks, -1, count)
+
+    def touch(self, s: Instruction, where: tuple, count: int, who: np.ndarray, warp: int, writes: bool) -> None:
+        """Checks, and notes, that `who` may touch these runs of shared memory now."""
         for owner in (self.writer, self.reader) if writes else (self.writer,):
-            old = owner[where]
+            old = self.in_runs(owner, count)[where]
             check(((old == EVERYBODY) | (old == WARP + warp) | (old == who)).all(),
                   f"{s.place}: {s.op} of bytes of a thread that was not met since")
-        (self.writer if writes else self.reader)[where] = who
+        self.in_runs(self.writer if writes else self.reader, count)[where] = who
 
     def meet(self, warp: int) -> None:
         """The threads of a warp meet."""
@@ -175,11 +198,14 @@ class Warp:
         parked = np.zeros(self.at.shape, bool)  # at a barrier of the warp
         while (here := int(np.where(parked, len(code) + 1, self.at).min())) < len(code):
             mask = (self.at == here) & ~parked
-            statement = code[here]
-            self.at[mask] += 1
-            if statement.guard:
-                taken = self.get(statement.guard.lstrip("!"), np.bool_)
-                mask = mask & (taken ^ statement.guard.startswith("!"))
+            # Up to a statement that threads may leave elsewhere, or where others are, these go on alone.
+            end = min(self.grid.straight[here], int(self.at.min(where=~mask & ~parked, initial=len(code))))
+            for statement in code[here:end]:
+                self.execute(statement, self.guarded(statement, mask))
+            self.at[mask] = max(end, here + 1)
+            if end > here:
+                continue
+            statement, mask = code[here], self.guarded(code[here], mask)
             if statement.op == "bar.warp.sync":
                 parked |= mask
                 if parked.all(axis=1).any():
@@ -191,18 +217,17 @@ class Warp:
                 check(self.turns <= MOST_TURNS, f"{here}: a loop does not end")
             elif statement.op == "ret":
                 self.at[mask] = len(code)
-            elif statement.op.startswith("bar."):
+            else:
                 # Blocks with more turns of a loop come here without the others.
                 blocks = mask.any(axis=1)
                 check((mask.all(axis=1) | ~blocks).all(), f"{here}: part of a warp at a barrier")
                 yield blocks
-            elif statement.op.startswith(("mma", "ldmatrix", "shfl")):
-                check((mask.all(axis=1) | ~mask.any(axis=1)).all(), f"{here}: part of a warp at {statement.op}")
-                self.execute(statement, mask)
-            else:
-                self.execute(statement, mask)
         check(not parked.any(), "part of a warp ends while the rest waits for it")
         check(not self.copies, "a copy is never committed")
+
+    def guarded(self, s: Instruction, mask: np.ndarray) -> np.ndarray:
+        """Those of the threads whose predicate lets them execute a statement."""
+        return mask & (self.get(s.guard.lstrip("!"), np.bool_) ^ s.guard.startswith("!")) if s.guard else mask
 
     # Operands ----------------------------------------------------------------
 
@@ -225,7 +250,7 @@ class Warp:
         """Writes a register where mask says so."""
         if name == "_":
             return
-        value = np.broadcast_to(value, mask.shape)
+        value = value if value.shape == mask.shape else np.broadcast_to(value, mask.shape)
         if value.dtype == np.float32:
             value = np.ascontiguousarray(value).view(np.uint32)
         if not mask.all() and name in self.registers:
@@ -247,55 +272,67 @@ class Warp:
         """The buffer, and the places of count bytes for each thread of mask, the first `touched` of which it needs."""
         touched = np.broadcast_to(count if touched is None else touched, mask.shape)
         address = self.address(text)
-        owners = np.unique(address[mask] >> SPACE)
-        check(owners.size == 1 and 0 < owners[0] <= len(self.grid.buffers), f"{s.place}: {s.op} outside of all buffers")
-        buffer = self.grid.buffers[owners[0] - 1]
+        owners = address[mask] >> SPACE
+        owner = int(owners[0])
+        check((owners == owner).all() and 0 < owner <= len(self.grid.buffers), f"{s.place}: {s.op} outside of all buffers")
+        buffer = self.grid.buffers[owner - 1]
         place = address & (2**SPACE - 1)
         check((place[mask] % count == 0).all(), f"{s.place}: {s.op} is misaligned")
         check((place[mask] + touched[mask] <= buffer.size).all(), f"{s.place}: {s.op} out of bounds")
-        sectors = place // 32
-        for block in np.flatnonzero(mask.any(axis=1)):
-            own = mask[block]
-            used = np.unique(np.concatenate([sectors[block][own], (place[block][own] + touched[block][own] - 1) // 32]))
-            _, firsts = np.unique(place[block][own], return_index=True)
-            bytes_ = int(touched[block][own][firsts].sum())
-            self.grid.count(s.place, s.op.split(".")[0], used.size, -(-bytes_ // 32))
+        # What a thread touches lies in one sector, because it is aligned. What several touch counts once.
+        order = np.argsort(np.where(mask, place, NOWHERE), axis=1, kind="stable")
+        ordered, there = np.take_along_axis(place, order, axis=1), np.take_along_axis(mask, order, axis=1)
+        sectors = (first_of_each(ordered // 32) & there).sum(axis=1)
+        own = np.where(first_of_each(ordered) & there, np.take_along_axis(touched, order, axis=1), 0).sum(axis=1)
+        self.grid.count(s.place, s.op.split(".")[0], int(sectors.sum()), int((-(-own // 32)).sum()))
         return buffer, np.where(mask, place, 0)
 
     def shared_places(self, s: Instruction, text: str, count: int, mask: np.ndarray, kind: str) -> np.ndarray:
         """Places of count bytes of shared memory for each thread of mask, counted by wavefronts."""
         place = self.address(text)
         check((place[mask] % count == 0).all(), f"{s.place}: {s.op} is misaligned")
-        inside = (place[mask] >= 0) & (place[mask] + count <= self.grid.shared.shape[1])
+        inside = (place[mask] >= 0) & (place[mask] + count <= self.grid.shared_bytes)
         check(inside.all(), f"{s.place}: {s.op} out of bounds")
-        lanes = 128 // count if count >= 4 else 32
-        for block in np.flatnonzero(mask.any(axis=1)):
-            for group in range(0, 32, lanes):
-                own = mask[block, group : group + lanes]
-                words = np.unique(place[block, group : group + lanes][own] // 4)
-                if count > 4:
-                    words = np.unique((words[:, None] + np.arange(count // 4)).reshape(-1))
-                if words.size:
-                    banks = np.bincount(words % 32)
-                    self.grid.count(s.place, kind, int(banks.max()), -(-words.size // 32))
+        # So many lanes go at once, and those that need the same word or the same run of words count once.
+        unit = max(count, 4)
+        lanes = 128 // unit
+        units = np.sort(np.where(mask, place // unit, NOWHERE).reshape(-1, lanes), axis=1)
+        apart = first_of_each(units) & (units < NOWHERE)
+        groups, banks = np.nonzero(apart)[0], units[apart] % lanes
+        used = np.bincount(groups * lanes + banks, minlength=units.size).reshape(units.shape).max(axis=1)
+        self.grid.count(s.place, kind, int(used.sum()), int((-(-apart.sum(axis=1) // lanes)).sum()))
         return place
 
-    def touch(self, s: Instruction, mask: np.ndarray, place: np.ndarray, span: np.ndarray, writes: bool, whole: bool = False) -> tuple:
-        """Where the bytes of the threads of mask are, after the check that they may touch them."""
-        where = np.broadcast_to(self.grid.block, mask.shape)[mask][:, None], place[mask][:, None] + span
+    def touch(self, s: Instruction, mask: np.ndarray, place: np.ndarray, count: int, writes: bool, whole: bool = False) -> tuple:
+        """The runs of the threads of mask, after the check that they may touch them."""
+        where = np.broadcast_to(self.grid.block, mask.shape)[mask], place[mask] // count
         threads = np.broadcast_to(32 * self.number + LANES, mask.shape)[mask][:, None]
-        self.grid.touch(s, where, threads, self.number, writes)
+        self.grid.touch(s, where, count, threads, self.number, writes)
         if whole:  # all lanes read what the address of one is for
-            self.grid.reader[where] = WARP + self.number
+            self.grid.in_runs(self.grid.reader, count)[where] = WARP + self.number
         return where
+
+    def read_shared(self, s: Instruction, text: str, count: int, mask: np.ndarray, kind: str) -> np.ndarray:
+        """Bytes of shared memory that the threads of mask may read: blocks x lanes x count, with any bytes for the others."""
+        place = np.where(mask, self.shared_places(s, text, count, mask, kind), 0)
+        where = self.grid.block, place // count
+        check((self.grid.in_runs(self.grid.written, count)[where] | ~mask[..., None]).all(), f"{s.place}: {s.op} of bytes that nobody has written")
+        self.touch(s, mask, place, count, writes=False, whole=kind == "ldmatrix")
+        return self.grid.in_runs(self.grid.shared, count)[where]
+
+    def write_shared(self, where: tuple, data: np.ndarray) -> None:
+        """Runs of shared memory."""
+        self.grid.in_runs(self.grid.shared, data.shape[-1])[where] = data
+        self.grid.in_runs(self.grid.written, data.shape[-1])[where] = True
 
     # Statements ----------------------------------------------------------------
 
     def execute(self, s: Instruction, mask: np.ndarray) -> None:
         """One statement that neither jumps nor waits for others."""
+        if s.op.startswith(("mma", "ldmatrix", "shfl")):
+            check((mask.all(axis=1) | ~mask.any(axis=1)).all(), f"{s.place}: part of a warp at {s.op}")
         if mask.any():
-            with np.errstate(all="ignore"):
-                getattr(self, f"do_{s.op.split('.')[0]}", self.arithmetic)(s, mask)
+            getattr(self, f"do_{s.op.split('.')[0]}", self.arithmetic)(s, mask)
 
     def arithmetic(self, s: Instruction, mask: np.ndarray) -> None:
         """Statements that compute a register from others."""
@@ -413,16 +450,11 @@ class Warp:
             return
         names, kind = names_of(s.operands[0]), KINDS[s.op.split(".")[-1]]
         count = np.dtype(kind).itemsize * len(names)
-        span = np.arange(count)
         if ".shared" in s.op:
-            place = np.where(mask, self.shared_places(s, s.operands[1], count, mask, "shared"), 0)
-            check((self.grid.written[self.grid.block[..., None], place[..., None] + span] | ~mask[..., None]).all(),
-                  f"{s.place}: {s.op} of bytes that nobody has written")
-            self.touch(s, mask, place, span, writes=False)
-            data = self.grid.shared[self.grid.block[..., None], place[..., None] + span]
+            data = self.read_shared(s, s.operands[1], count, mask, "shared")
         else:
             buffer, place = self.global_bytes(s, s.operands[1], count, mask)
-            data = buffer[place[..., None] + span]
+            data = in_runs(buffer, count)[place // count]
         words = np.ascontiguousarray(data).view(kind)
         if kind in (np.int8, np.int16):
             words = words.astype(np.int32)
@@ -434,15 +466,13 @@ class Warp:
         names, kind = names_of(s.operands[1]), KINDS[s.op.split(".")[-1]]
         values = [np.broadcast_to(self.get(name, kind), mask.shape) for name in names]
         data = np.ascontiguousarray(np.stack(values, axis=-1)).view(np.uint8)
-        span = np.arange(data.shape[-1])
+        count = data.shape[-1]
         if ".shared" in s.op:
-            place = self.shared_places(s, s.operands[0], span.size, mask, "shared")
-            where = self.touch(s, mask, place, span, writes=True)
-            self.grid.shared[where] = data[mask]
-            self.grid.written[where] = True
+            place = self.shared_places(s, s.operands[0], count, mask, "shared")
+            self.write_shared(self.touch(s, mask, place, count, writes=True), data[mask])
         else:
-            buffer, place = self.global_bytes(s, s.operands[0], span.size, mask)
-            buffer[place[mask][:, None] + span] = data[mask]
+            buffer, place = self.global_bytes(s, s.operands[0], count, mask)
+            in_runs(buffer, count)[place[mask] // count] = data[mask]
 
     def do_cp(self, s: Instruction, mask: np.ndarray) -> None:
         """cp.async and its groups."""
@@ -471,17 +501,16 @@ class Warp:
             span = np.arange(count)
             needed = there[..., None] & (span < read[..., None])
             data = np.where(needed, buffer[np.where(needed, place[..., None] + span, 0)], 0)
-        where = self.touch(s, mask, target, np.arange(count), writes=True)
+        where = self.touch(s, mask, target, count, writes=True)
 
         def land() -> None:
-            self.grid.shared[where] = data[mask]
-            self.grid.written[where] = True
+            self.write_shared(where, data[mask])
 
         early = {"early": True, "late": False, "mixed": self.grid.random.random() < 0.5}[self.grid.landing]
         if early:
             land()
         else:
-            self.grid.written[where] = False
+            self.grid.in_runs(self.grid.written, count)[where] = False
             self.copies.append(land)
 
     # Products ----------------------------------------------------------------
@@ -490,11 +519,7 @@ class Warp:
         """One, two or four 8x8 blocks whose rows the first lanes point to, eight lanes a block."""
         names = names_of(s.operands[0])
         everybody, mask = mask, mask & (LANES < 8 * len(names))
-        place = self.shared_places(s, s.operands[1], 16, mask, "ldmatrix")
-        where = self.grid.block[..., None], np.where(mask, place, 0)[..., None] + np.arange(16)
-        check((self.grid.written[where] | ~mask[..., None]).all(), f"{s.place}: {s.op} of bytes that nobody has written")
-        self.touch(s, mask, place, np.arange(16), writes=False, whole=True)
-        rows = np.ascontiguousarray(self.grid.shared[where]).view(np.uint16)  # blocks, lane, 8
+        rows = self.read_shared(s, s.operands[1], 16, mask, "ldmatrix").view(np.uint16)  # blocks, lane, 8
         for i, name in enumerate(names):
             block = rows[:, 8 * i : 8 * i + 8]
             if ".trans" in s.op:
