@@ -323,10 +323,10 @@ def attention(scope):
 
     key = scope.memory(batch, (of_keys,)) or scope.pick(is_key)
     key = key or scope.fresh("x", (batch, queries, of_keys))
+    if key and kind == "bigbird" and queries != key.shape[1]:
+        key = query if width == of_keys else scope.fresh("x", (batch, queries, of_keys))
     if not key or not few_scores(batch, heads, queries, key.shape[1]):
         return None
-    if kind == "bigbird" and queries != key.shape[1]:
-        key = query
     value = scope.pick(
         lambda s: len(s) == 3 and s[:2] == key.shape[:2] and s[2] % groups == 0
     )

@@ -217,8 +217,16 @@ class Plain(Exact):
             return result
         k = oracle.share_heads(k, q.shape[1])
         sizes = np.abs(q.astype(np.float64)) @ np.abs(k.astype(np.float64)).swapaxes(2, 3)
-        leaves = (sizes > np.finfo(np.float32).max).any(axis=-1, keepdims=True)
-        return np.where(leaves, np.float32(self.unknown), result)
+        leaves = sizes > np.finfo(np.float32).max
+        self.scores = np.where(leaves, np.float32(self.unknown), self.scores)
+        return np.where(leaves.any(axis=-1, keepdims=True), np.float32(self.unknown), result)
+
+    def additive_tables(self, *arguments):
+        """A program maps keys of memory slots once, since both are weights, in float32: what
+        others are mapped with is of the storage type.
+        """
+        of_queries, of_keys, vector = super().additive_tables(*arguments)
+        return of_queries, self._move(of_keys, STORED_UNITS[self.storage] / 2), vector
 
     def mix(self, weights, v):
         return net.Net.mix(self, weights, v)
