@@ -113,7 +113,7 @@ private:
     return make<vector::BroadcastOp>(type, source);
   }
   template <typename OpTy, typename... Args> OpTy make(Args &&...args) {
-    return OpTy::create(b, loc, std::forward<Args>(args)...);
+    return e.make<OpTy>(std::forward<Args>(args)...);
   }
 
   KernelEmitter &e;
@@ -260,8 +260,8 @@ Value Emitter::sinkMass() {
 /// Weights of all keys, and exp(sink) + their sum.
 void Emitter::emitWeights(Value row, int64_t height) {
   Value zero = e.index(0);
-  TileStoreOp::create(b, loc, broadcast(tileType(height, 1), sink), sums, zero,
-                      zero, IntegerAttr());
+  make<TileStoreOp>(broadcast(tileType(height, 1), sink), sums, zero, zero,
+                    IntegerAttr());
   int64_t whole = layout.keys / layout.panel;
   e.forLoop("keys", zero, e.index(whole), 1,
             [&](Value panel) { emitPanel(row, height, panel, layout.panel); });
@@ -297,13 +297,13 @@ void Emitter::emitPanel(Value row, int64_t height, Value panel, int64_t valid) {
     weight = make<arith::SelectOp>(broadcast(maskType, isKey), weight,
                                    e.splat(0, type));
   }
-  TileStoreOp::create(b, loc, weight, weights, zero, e.mul(panel, layout.panel),
-                      IntegerAttr());
+  make<TileStoreOp>(weight, weights, zero, e.mul(panel, layout.panel),
+                    IntegerAttr());
   VectorType column = tileType(height, 1);
   Value before = make<TileLoadOp>(column, sums, zero, zero, IntegerAttr());
   Value own = make<TileRowSumOp>(column, weight);
-  TileStoreOp::create(b, loc, make<arith::AddFOp>(before, own), sums, zero,
-                      zero, IntegerAttr());
+  make<TileStoreOp>(make<arith::AddFOp>(before, own), sums, zero, zero,
+                    IntegerAttr());
 }
 
 void Emitter::emitValues(Value row, int64_t height) {

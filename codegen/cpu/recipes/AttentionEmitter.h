@@ -160,7 +160,7 @@ private:
                       mlir::Value own);
 
   mlir::Value constant(double value, int64_t lanes) {
-    return e.splat(value, e.vectorType(lanes));
+    return e.splat(value, lanes);
   }
   mlir::Value splat(mlir::Value scalar, int64_t lanes) {
     return mlir::vector::BroadcastOp::create(

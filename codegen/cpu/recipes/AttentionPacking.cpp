@@ -68,7 +68,7 @@ static SmallVector<OperandRow> rowsOf(KernelEmitter &e, Value matrix,
   for (int64_t i = 0; i < count; ++i) {
     Value row = e.add(first, i);
     if (last) {
-      row = arith::MinUIOp::create(e.builder, e.loc, row, last);
+      row = e.make<arith::MinUIOp>(row, last);
     }
     rows.push_back({matrix, row});
   }

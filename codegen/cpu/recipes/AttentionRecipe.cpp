@@ -66,10 +66,9 @@ struct AttentionScratch {
 
 AttentionEmitter::AttentionEmitter(KernelEmitter &emitter, AttentionOp op)
     : e(emitter), b(emitter.builder), loc(emitter.loc), op(op),
-      form(op.scoreRegion()), layout(op, emitter.schedule, form),
+      form(op.scoreRegion()), layout(op, e.schedule, form),
       queryBlocks(blocksOf(*op->getParentOfType<KernelOp>().getUnits())),
-      visited(
-          layout.visitedKeys(form, queryBlocks, emitter.schedule.tileRows)) {
+      visited(layout.visitedKeys(form, queryBlocks, e.schedule.tileRows)) {
   AttentionScratch scratch(layout);
   int64_t offset = 0;
   auto take = [&](const ScratchPart &part, Type element) -> Value {
@@ -284,8 +283,8 @@ void AttentionEmitter::emitScores(Value row, int64_t height,
     Value tile =
         make<TileProductOp>(type, query, e.add(queryRow, row), queryColumn,
                             keys, position, e.index(layout.keyWidth));
-    TileStoreOp::create(b, loc, limitedEarly(tile, panel), scores, zero,
-                        panel.column, IntegerAttr());
+    e.make<TileStoreOp>(limitedEarly(tile, panel), scores, zero, panel.column,
+                        IntegerAttr());
   });
 }
 
@@ -394,7 +393,7 @@ void AttentionEmitter::emitValues(Value row, int64_t height,
                          zero, zero, IntegerAttr());
     Value scaled =
         make<arith::MulFOp>(sum, make<vector::BroadcastOp>(type, factor));
-    TileStoreOp::create(b, loc, scaled, out, outRow, to, columns);
+    e.make<TileStoreOp>(scaled, out, outRow, to, columns);
   };
   int64_t lanes = e.schedule.tileColumns;
   int64_t whole = layout.valueWidth / lanes * lanes;
@@ -411,8 +410,8 @@ static int64_t scratchBytes(AttentionOp op, const CpuSchedule &schedule) {
   return AttentionScratch(AttentionLayout(op, schedule)).bytes();
 }
 
-static void emit(KernelEmitter &emitter, AttentionOp op) {
-  AttentionEmitter(emitter, op).emit();
+static void emit(KernelEmitter &e, AttentionOp op) {
+  AttentionEmitter(e, op).emit();
 }
 
 namespace {

@@ -73,12 +73,12 @@ SmallVector<Value> LanesAttention::emitScores(Value token, Value head) {
   Value key = t.transposedMatrix(op.getKey()), query = t.matrix(op.getQuery());
   for (int64_t from = 0; from < kTokens; from += tileRows()) {
     int64_t rows = std::min(tileRows(), kTokens - from);
-    Value tile = TileProductOp::create(
-        b, loc, VectorType::get({rows, kTokens}, b.getF32Type()), key,
-        e.add(token, from), keyChannel, query, ValueRange{channel, token},
-        e.index(keyWidth));
+    Value tile =
+        e.make<TileProductOp>(VectorType::get({rows, kTokens}, b.getF32Type()),
+                              key, e.add(token, from), keyChannel, query,
+                              ValueRange{channel, token}, e.index(keyWidth));
     for (int64_t row = 0; row < rows; ++row) {
-      scores.push_back(vector::ExtractOp::create(b, loc, tile, row));
+      scores.push_back(e.make<vector::ExtractOp>(tile, row));
     }
   }
   return scores;
@@ -111,16 +111,15 @@ Value LanesAttention::emitSoftmax(ArrayRef<Value> scores) {
   SmallVector<Value> weights;
   for (auto [j, score] : llvm::enumerate(scores)) {
     // Differences first: a product with the scale alone may overflow.
-    Value distance = arith::SubFOp::create(b, loc, score, most);
-    weights.push_back(Exp2Op::create(
-        b, loc, arith::MulFOp::create(b, loc, distance, exponent),
-        Exp2Op::offsetOfWeights(kTokens)));
+    Value distance = e.make<arith::SubFOp>(score, most);
+    weights.push_back(e.make<Exp2Op>(e.make<arith::MulFOp>(distance, exponent),
+                                     Exp2Op::offsetOfWeights(kTokens)));
     e.storeRow(weights.back(), own, e.index(j), e.index(0), kTokens);
   }
   Value sum = reduce(weights, [&](Value a, Value b) -> Value {
     return arith::AddFOp::create(this->b, loc, a, b);
   });
-  return arith::DivFOp::create(b, loc, e.splat(1, type), sum);
+  return e.make<arith::DivFOp>(e.splat(1, type), sum);
 }
 
 void LanesAttention::emit(Value token, Value head) {
@@ -130,12 +129,12 @@ void LanesAttention::emit(Value token, Value head) {
   Value firstValue = e.mul(keyHead(head), valueWidth);
   t.forEachTile(valueWidth, tileRows(), [&](Value channel, int64_t rows) {
     auto tileType = VectorType::get({rows, kTokens}, b.getF32Type());
-    Value tile = TileProductOp::create(
-        b, loc, tileType, value, e.add(firstValue, channel), token, own,
+    Value tile = e.make<TileProductOp>(
+        tileType, value, e.add(firstValue, channel), token, own,
         ValueRange{e.index(0), e.index(0)}, e.index(kTokens));
-    tile = arith::MulFOp::create(
-        b, loc, tile, vector::BroadcastOp::create(b, loc, tileType, inverse));
-    TileStoreOp::create(b, loc, tile, result, e.add(first, channel), token,
+    tile = e.make<arith::MulFOp>(
+        tile, e.make<vector::BroadcastOp>(tileType, inverse));
+    e.make<TileStoreOp>(tile, result, e.add(first, channel), token,
                         IntegerAttr());
   });
 }

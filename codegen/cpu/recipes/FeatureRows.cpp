@@ -25,7 +25,7 @@ void FeatureRows::takeScratch(const FeatureSizes &sizes,
 FeatureRows::FeatureRows(KernelEmitter &emitter, const FeatureSizes &sizes,
                          ScratchLayout &layout, Value tokens, Value weight)
     : e(emitter), b(emitter.builder), loc(emitter.loc), sizes(sizes),
-      source(emitter.buffer(tokens)), weight(weight) {
+      source(e.buffer(tokens)), weight(weight) {
   Type f32 = b.getF32Type();
   rows = e.scratchView(layout.take(sizes.block * sizes.stride),
                        {sizes.block, sizes.stride}, f32);
@@ -34,12 +34,12 @@ FeatureRows::FeatureRows(KernelEmitter &emitter, const FeatureSizes &sizes,
       strides{1, sizes.stride};
   auto type = MemRefType::get(
       shape, f32, StridedLayoutAttr::get(b.getContext(), 0, strides));
-  columns = memref::ReinterpretCastOp::create(b, loc, type, rows, /*offset=*/0,
-                                              shape, strides);
+  columns = e.make<memref::ReinterpretCastOp>(type, rows, /*offset=*/0, shape,
+                                              strides);
 }
 
 Value FeatureRows::splat(Value scalar, int64_t lanes) {
-  return vector::BroadcastOp::create(b, loc, e.vectorType(lanes), scalar);
+  return e.make<vector::BroadcastOp>(e.vectorType(lanes), scalar);
 }
 
 //===----------------------------------------------------------------------===//
@@ -77,19 +77,19 @@ void FeatureRows::emitHalfNorms(Value row, Value from, Value head,
     int64_t lanes = std::min<int64_t>(e.schedule.tileColumns,
                                       llvm::PowerOf2Ceil(width - column));
     int64_t valid = std::min(lanes, width - column);
-    Value tile = TileLoadOp::create(
-        b, loc, VectorType::get({height, lanes}, b.getF32Type()), source, from,
+    Value tile = e.make<TileLoadOp>(
+        VectorType::get({height, lanes}, b.getF32Type()), source, from,
         e.add(e.mul(head, width), column), columnsOf(b, lanes, valid));
-    Value part = TileRowSumOp::create(
-        b, loc, VectorType::get({height, 1}, b.getF32Type()),
-        arith::MulFOp::create(b, loc, tile, tile));
-    sum = sum ? arith::AddFOp::create(b, loc, sum, part) : part;
+    Value part =
+        e.make<TileRowSumOp>(VectorType::get({height, 1}, b.getF32Type()),
+                             e.make<arith::MulFOp>(tile, tile));
+    sum = sum ? e.make<arith::AddFOp>(sum, part) : part;
     column += lanes;
   }
   double factor = llvm::numbers::log2e * sizes.scale * sizes.scale / 2;
-  Value half = arith::MulFOp::create(
-      b, loc, sum, e.splat(factor, cast<VectorType>(sum.getType())));
-  TileStoreOp::create(b, loc, half, halfNorms, row, e.index(0), IntegerAttr());
+  Value half = e.make<arith::MulFOp>(
+      sum, e.splat(factor, cast<VectorType>(sum.getType())));
+  e.make<TileStoreOp>(half, halfNorms, row, e.index(0), IntegerAttr());
 }
 
 /// A tile of x w, or of x.
@@ -97,12 +97,12 @@ Value FeatureRows::product(VectorType type, Value from, Value head,
                            Value column, IntegerAttr columns) {
   Value first = e.mul(head, sizes.keyWidth);
   if (!weight) {
-    return TileLoadOp::create(b, loc, type, source, from, e.add(first, column),
+    return e.make<TileLoadOp>(type, source, from, e.add(first, column),
                               columns);
   }
   int64_t panel = cast<MemRefType>(weight.getType()).getShape()[2];
-  return TileProductOp::create(
-      b, loc, type, source, from, first, weight,
+  return e.make<TileProductOp>(
+      type, source, from, first, weight,
       ValueRange{e.div(column, panel), e.index(0), e.rem(column, panel)},
       e.index(sizes.keyWidth));
 }
@@ -115,17 +115,16 @@ void FeatureRows::emitTile(Value row, Value from, Value head, int64_t height,
   double factor =
       sizes.scale * (sizes.hasExponentials() ? llvm::numbers::log2e : 1);
   if (factor != 1) {
-    tile = arith::MulFOp::create(b, loc, tile, e.splat(factor, type));
+    tile = e.make<arith::MulFOp>(tile, e.splat(factor, type));
   }
   if (!sizes.hasExponentials()) {
     // NaN is not greater: it stays, where a maximum would lose it.
     Value zero = e.splat(0, type);
-    Value isLess =
-        arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OLT, tile, zero);
-    tile = arith::SelectOp::create(b, loc, isLess, zero, tile);
-    tile = arith::AddFOp::create(b, loc, tile, e.splat(sizes.eps, type));
+    Value isLess = e.make<arith::CmpFOp>(arith::CmpFPredicate::OLT, tile, zero);
+    tile = e.make<arith::SelectOp>(isLess, zero, tile);
+    tile = e.make<arith::AddFOp>(tile, e.splat(sizes.eps, type));
   }
-  TileStoreOp::create(b, loc, tile, rows, row, column, columns);
+  e.make<TileStoreOp>(tile, rows, row, column, columns);
 }
 
 //===----------------------------------------------------------------------===//
@@ -144,7 +143,7 @@ Value FeatureRows::reduce(int64_t width, vector::CombiningKind kind,
   int64_t lanes =
       std::min<int64_t>(e.schedule.lanes, llvm::PowerOf2Ceil(width));
   int64_t whole = width / lanes * lanes;
-  Value all = e.splat(start, e.vectorType(lanes));
+  Value all = e.splat(start, lanes);
   auto combine = [&](Value before, Value own) {
     return vector::makeArithReduction(b, loc, kind, before, own, flagsAttr);
   };
@@ -159,11 +158,11 @@ Value FeatureRows::reduce(int64_t width, vector::CombiningKind kind,
   }
   if (int64_t rest = width - whole) {
     Value own = chunk(e.index(whole), lanes, rest);
-    own = arith::SelectOp::create(b, loc, e.laneMask(lanes, rest), own,
-                                  e.splat(start, e.vectorType(lanes)));
+    own = e.make<arith::SelectOp>(e.laneMask(lanes, rest), own,
+                                  e.splat(start, lanes));
     all = combine(all, own);
   }
-  return vector::ReductionOp::create(b, loc, kind, all, flags);
+  return e.make<vector::ReductionOp>(kind, all, flags);
 }
 
 Value FeatureRows::maximum(Value i) {
@@ -183,8 +182,8 @@ Value FeatureRows::sum(Value i) {
 Value FeatureRows::dot(Value i, Value other, int64_t count) {
   return reduce(count, vector::CombiningKind::ADD,
                 [&](Value column, int64_t lanes, int64_t valid) -> Value {
-                  return arith::MulFOp::create(
-                      b, loc, e.loadRow(rows, i, column, lanes, valid),
+                  return e.make<arith::MulFOp>(
+                      e.loadRow(rows, i, column, lanes, valid),
                       e.loadRow(other, e.index(0), column, lanes, valid));
                 });
 }
@@ -203,10 +202,10 @@ void FeatureRows::rewrite(Value i,
 Value FeatureRows::exponentialOfAny(Value x, int64_t lanes) {
   VectorType type = e.vectorType(lanes);
   auto select = [&](Value condition, Value ifTrue, Value ifFalse) {
-    return arith::SelectOp::create(b, loc, condition, ifTrue, ifFalse);
+    return e.make<arith::SelectOp>(condition, ifTrue, ifFalse);
   };
   auto isLess = [&](Value lhs, Value rhs) {
-    return arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OLT, lhs, rhs);
+    return e.make<arith::CmpFOp>(arith::CmpFPredicate::OLT, lhs, rhs);
   };
   // NaN is neither, and stays.
   Value most = e.splat(130, type);
@@ -214,40 +213,37 @@ Value FeatureRows::exponentialOfAny(Value x, int64_t lanes) {
   Value isLarge = isLess(e.splat(126, type), capped);
   Value less = select(isLarge, e.splat(4, type), e.splat(0, type));
   Value factor = select(isLarge, e.splat(16, type), e.splat(1, type));
-  Value power =
-      Exp2Op::create(b, loc, arith::SubFOp::create(b, loc, capped, less));
-  return arith::MulFOp::create(b, loc, power, factor);
+  Value power = e.make<Exp2Op>(e.make<arith::SubFOp>(capped, less));
+  return e.make<arith::MulFOp>(power, factor);
 }
 
 void FeatureRows::exponentiate(Value i, Value shift, double eps) {
   Value half = e.loadScalar(halfNorms, i, 0);
-  Value offset = arith::SubFOp::create(b, loc, shift, half);
+  Value offset = e.make<arith::SubFOp>(shift, half);
   rewrite(i, [&](Value own, int64_t lanes) -> Value {
-    Value exponent = arith::AddFOp::create(b, loc, own, splat(offset, lanes));
-    Value feature = sizes.hasMaximum() ? Exp2Op::create(b, loc, exponent)
+    Value exponent = e.make<arith::AddFOp>(own, splat(offset, lanes));
+    Value feature = sizes.hasMaximum() ? e.make<Exp2Op>(exponent)
                                        : exponentialOfAny(exponent, lanes);
     return eps == 0 ? feature
-                    : arith::AddFOp::create(b, loc, feature,
-                                            e.splat(eps, e.vectorType(lanes)));
+                    : e.make<arith::AddFOp>(feature, e.splat(eps, lanes));
   });
 }
 
 void FeatureRows::keepIf(Value keep, Value i) {
   rewrite(i, [&](Value own, int64_t lanes) -> Value {
-    return arith::SelectOp::create(b, loc, keep, own,
-                                   e.splat(0, e.vectorType(lanes)));
+    return e.make<arith::SelectOp>(keep, own, e.splat(0, lanes));
   });
 }
 
 void FeatureRows::enlarge(Value i, Value factor, Value from, Value j) {
   Value most = e.scalar(std::numeric_limits<float>::max());
-  e.forEachChunk(
-      sizes.count + 1, [&](Value column, int64_t lanes, int64_t valid) {
-        Value own = e.loadRow(from, j, column, lanes, valid);
-        own = arith::MulFOp::create(b, loc, own, splat(factor, lanes));
-        own = arith::MinNumFOp::create(b, loc, own, splat(most, lanes));
-        e.storeRow(own, rows, i, column, valid);
-      });
+  e.forEachChunk(sizes.count + 1,
+                 [&](Value column, int64_t lanes, int64_t valid) {
+                   Value own = e.loadRow(from, j, column, lanes, valid);
+                   own = e.make<arith::MulFOp>(own, splat(factor, lanes));
+                   own = e.make<arith::MinNumFOp>(own, splat(most, lanes));
+                   e.storeRow(own, rows, i, column, valid);
+                 });
 }
 
 void FeatureRows::save(Value i, Value to) {
@@ -260,7 +256,7 @@ void FeatureRows::save(Value i, Value to) {
 
 void FeatureRows::scale(Value i, Value factor) {
   rewrite(i, [&](Value own, int64_t lanes) -> Value {
-    return arith::MulFOp::create(b, loc, own, splat(factor, lanes));
+    return e.make<arith::MulFOp>(own, splat(factor, lanes));
   });
 }
 

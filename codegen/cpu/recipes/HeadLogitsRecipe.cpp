@@ -17,64 +17,56 @@ namespace hova {
 
 /// Per head: relu(H_m W + shift) . w, summed over the tiles of W's columns,
 /// + bias.
-static void emitLogits(KernelEmitter &emitter, HeadLogitsOp op, Value weight) {
-  OpBuilder &builder = emitter.builder;
-  Location loc = emitter.loc;
-  Value heads = emitter.buffer(op.getHeadsIn());
-  Value result = emitter.buffer(op.getResult());
+static void emitLogits(KernelEmitter &e, HeadLogitsOp op, Value weight) {
+  OpBuilder &builder = e.builder;
+  Value heads = e.buffer(op.getHeadsIn());
+  Value result = e.buffer(op.getResult());
   ArrayRef<int64_t> shift = shapeOf(op.getShift());
   int64_t hidden = shift.back(), width = shapeOf(op.getHeadWeight())[0];
   int64_t panelColumns = cast<MemRefType>(weight.getType()).getShape()[2];
   auto scores = [&](Value head, const RowBlock &block) {
-    Value sum, zero = emitter.index(0);
+    Value sum, zero = e.index(0);
     for (int64_t column = 0; column < hidden;) {
-      int64_t lanes = tileLanes(emitter.schedule, hidden - column);
-      TilePlace place{block.row, emitter.index(column), block.height, lanes,
+      int64_t lanes = tileLanes(e.schedule, hidden - column);
+      TilePlace place{block.row, e.index(column), block.height, lanes,
                       std::min(lanes, hidden - column)};
-      Value tile = TileProductOp::create(
-          builder, loc,
+      Value tile = e.make<TileProductOp>(
           VectorType::get({block.height, lanes}, builder.getF32Type()), heads,
-          block.row, emitter.mul(head, width), weight,
-          ValueRange{emitter.index(column / panelColumns), zero,
-                     emitter.index(column % panelColumns)},
-          emitter.index(width));
-      tile = arith::AddFOp::create(
-          builder, loc, tile, emitter.loadTile(op.getShift(), shift, place));
-      tile = ActivationOp::create(builder, loc, tile.getType(),
-                                  ActivationKind::relu, tile);
-      tile = arith::MulFOp::create(
-          builder, loc, tile,
-          emitter.loadTile(op.getScoreWeight(), shift, place));
-      Value part = TileRowSumOp::create(
-          builder, loc,
+          block.row, e.mul(head, width), weight,
+          ValueRange{e.index(column / panelColumns), zero,
+                     e.index(column % panelColumns)},
+          e.index(width));
+      tile =
+          e.make<arith::AddFOp>(tile, e.loadTile(op.getShift(), shift, place));
+      tile = e.make<ActivationOp>(tile.getType(), ActivationKind::relu, tile);
+      tile = e.make<arith::MulFOp>(
+          tile, e.loadTile(op.getScoreWeight(), shift, place));
+      Value part = e.make<TileRowSumOp>(
           VectorType::get({block.height, 1}, builder.getF32Type()), tile);
-      sum = sum ? arith::AddFOp::create(builder, loc, sum, part) : part;
+      sum = sum ? e.make<arith::AddFOp>(sum, part) : part;
       column += lanes;
     }
     if (op.getScoreBias()) {
       TilePlace place{block.row, zero, block.height, 1, 1};
-      sum = arith::AddFOp::create(
-          builder, loc, sum,
-          emitter.loadTile(op.getScoreBias(), shapeOf(op.getResult()), place));
+      sum = e.make<arith::AddFOp>(
+          sum, e.loadTile(op.getScoreBias(), shapeOf(op.getResult()), place));
     }
-    TileStoreOp::create(builder, loc, sum, result, block.row, head,
-                        IntegerAttr());
+    e.make<TileStoreOp>(sum, result, block.row, head, IntegerAttr());
   };
-  RowBlockSizes rows(staticSize(shift.drop_back()), emitter.schedule);
-  forEachRowBlock(emitter, "rows", emitter.begin, emitter.end, rows.heights,
+  RowBlockSizes rows(staticSize(shift.drop_back()), e.schedule);
+  forEachRowBlock(e, "rows", e.begin, e.end, rows.heights,
                   [&](const RowBlock &block) {
-                    emitter.forLoop("heads", emitter.index(0),
-                                    emitter.index(op.getHeads()), 1,
-                                    [&](Value head) { scores(head, block); });
+                    e.forLoop("heads", e.index(0), e.index(op.getHeads()), 1,
+                              [&](Value head) { scores(head, block); });
                   });
 }
 
-static LogicalResult emit(KernelEmitter &emitter, HeadLogitsOp op) {
-  Value weight = packedWeight(emitter, op, op.getHeadWeight());
+static LogicalResult emit(KernelEmitter &e, HeadLogitsOp op) {
+  Value weight = packedWeight(e, op, op.getHeadWeight());
   if (!weight) {
     return failure();
   }
-  emitLogits(emitter, op, weight);
+  emitLogits(e, op, weight);
   return success();
 }
 

@@ -31,8 +31,8 @@ KernelEmitter::KernelEmitter(OpBuilder &builder, Location loc,
 
 Value KernelEmitter::scratchView(int64_t offset, ArrayRef<int64_t> shape,
                                  Type element) {
-  return memref::ViewOp::create(builder, loc, MemRefType::get(shape, element),
-                                scratch, index(offset), ValueRange());
+  return make<memref::ViewOp>(MemRefType::get(shape, element), scratch,
+                              index(offset), ValueRange());
 }
 
 Value KernelEmitter::buffer(Value tensor) {
@@ -49,9 +49,9 @@ Value KernelEmitter::buffer(Value tensor) {
   ArrayRef<int64_t> shape = cast<MemRefType>(source.getType()).getShape();
   int64_t width = shapeOf(tensor).back();
   int64_t offset = slice.getOffset();
-  Value view = memref::SubViewOp::create(
-      builder, loc, source, ArrayRef<int64_t>{0, offset},
-      ArrayRef<int64_t>{shape[0], width}, ArrayRef<int64_t>{1, 1});
+  Value view = make<memref::SubViewOp>(source, ArrayRef<int64_t>{0, offset},
+                                       ArrayRef<int64_t>{shape[0], width},
+                                       ArrayRef<int64_t>{1, 1});
   buffers[tensor] = view;
   return view;
 }
@@ -70,8 +70,8 @@ Value KernelEmitter::rowOf(Value tensor, Value row) {
   if (!table) {
     return row;
   }
-  return arith::IndexCastOp::create(builder, loc, builder.getIndexType(),
-                                    loadScalar(table, index(0), row));
+  return make<arith::IndexCastOp>(builder.getIndexType(),
+                                  loadScalar(table, index(0), row));
 }
 
 //===----------------------------------------------------------------------===//
@@ -124,8 +124,8 @@ void KernelEmitter::finishAndStoreTile(const TilePlace &anchorPlace,
       if (place.valid < place.lanes) {
         columns = builder.getI64IntegerAttr(place.valid);
       }
-      TileStoreOp::create(builder, loc, tiles[result], buffer(result),
-                          place.row, place.column, columns, rowTable(result));
+      make<TileStoreOp>(tiles[result], buffer(result), place.row, place.column,
+                        columns, rowTable(result));
     }
   }
 }
@@ -179,26 +179,24 @@ Value KernelEmitter::loadTile(Value tensor, ArrayRef<int64_t> shape,
     SmallVector<int64_t> column(shape);
     column.back() = 1;
     Value tile = loadTile(tensor, column, {place.row, index(0), place.rows});
-    return vector::BroadcastOp::create(builder, loc, type, tile);
+    return make<vector::BroadcastOp>(type, tile);
   }
   IntegerAttr columns;
   if (place.valid < place.lanes) {
     columns = builder.getI64IntegerAttr(place.valid);
   }
   if (ownRows == rows) {
-    return TileLoadOp::create(builder, loc, type, buffer(tensor), place.row,
-                              place.column, columns, rowTable(tensor));
+    return make<TileLoadOp>(type, buffer(tensor), place.row, place.column,
+                            columns, rowTable(tensor));
   }
   // A table with fewer rows repeats: one row at its remainder, or one row for
   // all (a vector).
   assert((ownRows == 1 || place.rows == 1) && "rows of a table do not line up");
   Value row = ownRows == 1 ? index(0) : rem(place.row, ownRows);
   auto rowType = VectorType::get({1, place.lanes}, builder.getF32Type());
-  Value tile = TileLoadOp::create(builder, loc, rowType, buffer(tensor), row,
-                                  place.column, columns);
-  return place.rows == 1
-             ? tile
-             : vector::BroadcastOp::create(builder, loc, type, tile);
+  Value tile =
+      make<TileLoadOp>(rowType, buffer(tensor), row, place.column, columns);
+  return place.rows == 1 ? tile : make<vector::BroadcastOp>(type, tile);
 }
 
 //===----------------------------------------------------------------------===//
@@ -206,7 +204,7 @@ Value KernelEmitter::loadTile(Value tensor, ArrayRef<int64_t> shape,
 //===----------------------------------------------------------------------===//
 
 Value KernelEmitter::index(int64_t value) {
-  return arith::ConstantIndexOp::create(builder, loc, value);
+  return make<arith::ConstantIndexOp>(value);
 }
 
 Value KernelEmitter::add(Value a, Value b) {
@@ -227,15 +225,12 @@ Value KernelEmitter::rem(Value a, int64_t b) {
 }
 
 Value KernelEmitter::scalar(double value) {
-  return arith::ConstantOp::create(builder, loc,
-                                   builder.getF32FloatAttr(value));
+  return make<arith::ConstantOp>(builder.getF32FloatAttr(value));
 }
 
 Value KernelEmitter::splat(double value, VectorType type) {
-  return arith::ConstantOp::create(
-      builder, loc,
-      DenseElementsAttr::get(
-          type, builder.getFloatAttr(type.getElementType(), value)));
+  return make<arith::ConstantOp>(DenseElementsAttr::get(
+      type, builder.getFloatAttr(type.getElementType(), value)));
 }
 
 VectorType KernelEmitter::vectorType(int64_t lanes) {
@@ -246,8 +241,7 @@ Value KernelEmitter::laneMask(int64_t lanes, int64_t valid) {
   SmallVector<bool> bits(lanes);
   std::fill_n(bits.begin(), valid, true);
   auto type = VectorType::get({lanes}, builder.getI1Type());
-  return arith::ConstantOp::create(builder, loc,
-                                   DenseElementsAttr::get(type, bits));
+  return make<arith::ConstantOp>(DenseElementsAttr::get(type, bits));
 }
 
 Value KernelEmitter::widen(Value value) {
@@ -257,8 +251,7 @@ Value KernelEmitter::widen(Value value) {
   }
   Type f32 = builder.getF32Type();
   auto vector = dyn_cast<VectorType>(type);
-  return arith::ExtFOp::create(builder, loc,
-                               vector ? Type(vector.clone(f32)) : f32, value);
+  return make<arith::ExtFOp>(vector ? Type(vector.clone(f32)) : f32, value);
 }
 
 Value KernelEmitter::loadLanes(Value memref, Value row, Value column,
@@ -266,14 +259,11 @@ Value KernelEmitter::loadLanes(Value memref, Value row, Value column,
   auto element = cast<MemRefType>(memref.getType()).getElementType();
   auto type = VectorType::get({lanes}, element);
   if (valid == lanes) {
-    return vector::LoadOp::create(builder, loc, type, memref,
-                                  ValueRange{row, column});
+    return make<vector::LoadOp>(type, memref, ValueRange{row, column});
   }
-  Value zero =
-      arith::ConstantOp::create(builder, loc, builder.getZeroAttr(type));
-  return vector::MaskedLoadOp::create(builder, loc, type, memref,
-                                      ValueRange{row, column},
-                                      laneMask(lanes, valid), zero);
+  Value zero = make<arith::ConstantOp>(builder.getZeroAttr(type));
+  return make<vector::MaskedLoadOp>(type, memref, ValueRange{row, column},
+                                    laneMask(lanes, valid), zero);
 }
 
 Value KernelEmitter::loadRow(Value memref, Value row, Value column,
@@ -285,31 +275,28 @@ void KernelEmitter::storeRow(Value value, Value memref, Value row, Value column,
                              int64_t valid) {
   int64_t lanes = cast<VectorType>(value.getType()).getNumElements();
   if (valid == lanes) {
-    vector::StoreOp::create(builder, loc, value, memref,
-                            ValueRange{row, column});
+    make<vector::StoreOp>(value, memref, ValueRange{row, column});
     return;
   }
-  vector::MaskedStoreOp::create(builder, loc, memref, ValueRange{row, column},
-                                laneMask(lanes, valid), value);
+  make<vector::MaskedStoreOp>(memref, ValueRange{row, column},
+                              laneMask(lanes, valid), value);
 }
 
 Value KernelEmitter::asTile(Value value) {
   auto type = cast<VectorType>(value.getType());
-  return vector::BroadcastOp::create(
-      builder, loc,
+  return make<vector::BroadcastOp>(
       VectorType::get({1, type.getNumElements()}, type.getElementType()),
       value);
 }
 
 Value KernelEmitter::loadScalar(Value memref, Value row, Value column) {
-  return widen(
-      memref::LoadOp::create(builder, loc, memref, ValueRange{row, column}));
+  return widen(make<memref::LoadOp>(memref, ValueRange{row, column}));
 }
 
 void KernelEmitter::prefetch(Value memref, ValueRange place, CacheLevel level) {
   uint32_t locality = level == CacheLevel::first ? 3 : 2;
-  memref::PrefetchOp::create(builder, loc, memref, place, /*isWrite=*/false,
-                             locality, /*isDataCache=*/true);
+  make<memref::PrefetchOp>(memref, place, /*isWrite=*/false, locality,
+                           /*isDataCache=*/true);
 }
 
 void KernelEmitter::prefetchRow(Value matrix, Value row, Value column,
@@ -326,7 +313,7 @@ void KernelEmitter::prefetchRow(Value matrix, Value row, Value column,
 
 void KernelEmitter::forLoop(StringRef name, Value from, Value to, int64_t step,
                             Body body) {
-  auto loop = scf::ForOp::create(builder, loc, from, to, index(step));
+  auto loop = make<scf::ForOp>(from, to, index(step));
   nameLoop(loop, name);
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPoint(loop.getBody()->getTerminator());
@@ -336,19 +323,19 @@ void KernelEmitter::forLoop(StringRef name, Value from, Value to, int64_t step,
 SmallVector<Value> KernelEmitter::forLoop(StringRef name, Value from, Value to,
                                           int64_t step, ValueRange carried,
                                           CarryBody body) {
-  auto loop = scf::ForOp::create(builder, loc, from, to, index(step), carried);
+  auto loop = make<scf::ForOp>(from, to, index(step), carried);
   nameLoop(loop, name);
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToEnd(loop.getBody());
   SmallVector<Value> next =
       body(loop.getInductionVar(), loop.getRegionIterArgs());
-  scf::YieldOp::create(builder, loc, next);
+  make<scf::YieldOp>(next);
   return SmallVector<Value>(loop.getResults());
 }
 
 void KernelEmitter::ifThen(Value condition, llvm::function_ref<void()> body) {
-  auto branch = scf::IfOp::create(builder, loc, condition,
-                                  /*withElseRegion=*/false);
+  auto branch = make<scf::IfOp>(condition,
+                                /*withElseRegion=*/false);
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPoint(branch.thenYield());
   body();

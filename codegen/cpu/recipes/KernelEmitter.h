@@ -99,6 +99,11 @@ public:
   mlir::Value loadTile(mlir::Value tensor, llvm::ArrayRef<int64_t> shape,
                        const TilePlace &place);
 
+  /// An operation at the builder's place.
+  template <typename OpT, typename... Args> OpT make(Args &&...args) {
+    return OpT::create(builder, loc, std::forward<Args>(args)...);
+  }
+
   // Small builders; constants and index arithmetic fold.
   mlir::Value index(int64_t value);
   mlir::Value add(mlir::Value a, mlir::Value b);
@@ -108,6 +113,9 @@ public:
   mlir::Value rem(mlir::Value a, int64_t b);
   mlir::Value scalar(double value);
   mlir::Value splat(double value, mlir::VectorType type);
+  mlir::Value splat(double value, int64_t lanes) {
+    return splat(value, vectorType(lanes));
+  }
   /// A vector of `lanes` f32.
   mlir::VectorType vectorType(int64_t lanes);
   /// True for the first `valid` of `lanes` lanes.

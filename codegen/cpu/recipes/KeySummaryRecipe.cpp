@@ -30,16 +30,14 @@ class KeySummaryEmitter {
 public:
   KeySummaryEmitter(KernelEmitter &emitter, KeySummaryOp op, Value weight)
       : e(emitter), b(emitter.builder), loc(emitter.loc), op(op),
-        sizes(sizesOf(op)),
-        features(emitter, sizes, layout, op.getKey(), weight),
-        ones(emitter.scratchView(layout.take(sizes.block), {1, sizes.block},
-                                 b.getF32Type())),
-        sums(emitter.scratchView(layout.take(sizes.count), {1, sizes.count},
-                                 b.getF32Type())),
-        value(emitter.buffer(op.getValue())),
-        slots(emitter.buffer(op.getResult())) {
+        sizes(sizesOf(op)), features(e, sizes, layout, op.getKey(), weight),
+        ones(e.scratchView(layout.take(sizes.block), {1, sizes.block},
+                           b.getF32Type())),
+        sums(e.scratchView(layout.take(sizes.count), {1, sizes.count},
+                           b.getF32Type())),
+        value(e.buffer(op.getValue())), slots(e.buffer(op.getResult())) {
     if (op.getKeyValid()) {
-      valid = emitter.buffer(op.getKeyValid());
+      valid = e.buffer(op.getKeyValid());
     }
   }
   void emit();
@@ -89,7 +87,7 @@ void KeySummaryEmitter::emit() {
     for (auto [predicate, tokens] :
          {std::pair(arith::CmpIPredicate::ne, sizes.block),
           std::pair(arith::CmpIPredicate::eq, sizes.last)}) {
-      Value is = arith::CmpIOp::create(b, loc, predicate, block, last);
+      Value is = e.make<arith::CmpIOp>(predicate, block, last);
       int64_t own = tokens;
       e.ifThen(is, [&] { emitBlock(own); });
     }
@@ -115,10 +113,10 @@ void KeySummaryEmitter::writeOnes(int64_t tokens) {
     if (valid) {
       Value bytes =
           e.loadLanes(valid, batch, e.add(token, column), lanes, inside);
-      Value isKey = arith::CmpIOp::create(
-          b, loc, arith::CmpIPredicate::ne, bytes,
-          arith::ConstantOp::create(b, loc, b.getZeroAttr(bytes.getType())));
-      one = arith::SelectOp::create(b, loc, isKey, one, e.splat(0, type));
+      Value isKey = e.make<arith::CmpIOp>(
+          arith::CmpIPredicate::ne, bytes,
+          e.make<arith::ConstantOp>(b.getZeroAttr(bytes.getType())));
+      one = e.make<arith::SelectOp>(isKey, one, e.splat(0, type));
     }
     e.storeRow(one, ones, e.index(0), column, inside);
   });
@@ -126,22 +124,20 @@ void KeySummaryEmitter::writeOnes(int64_t tokens) {
 
 Value KeySummaryEmitter::isValid(Value i) {
   Value own = e.loadScalar(ones, e.index(0), i);
-  return arith::CmpFOp::create(b, loc, arith::CmpFPredicate::ONE, own,
-                               e.scalar(0));
+  return e.make<arith::CmpFOp>(arith::CmpFPredicate::ONE, own, e.scalar(0));
 }
 
 /// The largest product of the block's keys.
 Value KeySummaryEmitter::emitMaximum(int64_t tokens) {
-  return e.forLoop("tokens", e.index(0), e.index(tokens), 1,
-                   e.scalar(kNoKeyMaximum), [&](Value i, ValueRange carried) {
-                     Value own = features.maximum(i);
-                     if (valid) {
-                       own = arith::SelectOp::create(b, loc, isValid(i), own,
-                                                     carried[0]);
-                     }
-                     return SmallVector<Value>{
-                         arith::MaxNumFOp::create(b, loc, carried[0], own)};
-                   })[0];
+  return e.forLoop(
+      "tokens", e.index(0), e.index(tokens), 1, e.scalar(kNoKeyMaximum),
+      [&](Value i, ValueRange carried) {
+        Value own = features.maximum(i);
+        if (valid) {
+          own = e.make<arith::SelectOp>(isValid(i), own, carried[0]);
+        }
+        return SmallVector<Value>{e.make<arith::MaxNumFOp>(carried[0], own)};
+      })[0];
 }
 
 void KeySummaryEmitter::emitFeatures(int64_t tokens) {
@@ -151,7 +147,7 @@ void KeySummaryEmitter::emitFeatures(int64_t tokens) {
   Value shift = e.scalar(sizes.shift());
   if (sizes.hasMaximum()) {
     maximum = emitMaximum(tokens);
-    shift = arith::NegFOp::create(b, loc, maximum);
+    shift = e.make<arith::NegFOp>(maximum);
   }
   e.forLoop("tokens", e.index(0), e.index(tokens), 1, [&](Value i) {
     if (sizes.hasExponentials()) {
@@ -172,11 +168,10 @@ void KeySummaryEmitter::multiplyValues(Value lhs, Value lhsRow, int64_t height,
     }
     auto type = VectorType::get({height, lanes}, b.getF32Type());
     Value from = e.add(e.mul(head, sizes.valueWidth), column);
-    Value tile = TileProductOp::create(b, loc, type, lhs, lhsRow, e.index(0),
-                                       value, ValueRange{keyRow, from},
+    Value tile = e.make<TileProductOp>(type, lhs, lhsRow, e.index(0), value,
+                                       ValueRange{keyRow, from},
                                        e.index(tokens), columns);
-    TileStoreOp::create(b, loc, tile, slots, e.add(slotRow, row), column,
-                        columns);
+    e.make<TileStoreOp>(tile, slots, e.add(slotRow, row), column, columns);
   };
   forEachTileColumn(e, sizes.valueWidth, emitColumns);
 }
@@ -192,23 +187,22 @@ void KeySummaryEmitter::emitSums(int64_t tokens) {
 /// The sums of the features, by columns, become the last column of the slot.
 void KeySummaryEmitter::emitSumsOfOnes(int64_t tokens) {
   Value zero = e.index(0);
-  forEachTileColumn(
-      e, sizes.count, [&](Value column, int64_t lanes, int64_t inside) {
-        IntegerAttr columns;
-        if (inside < lanes) {
-          columns = b.getI64IntegerAttr(inside);
-        }
-        Value tile = TileProductOp::create(
-            b, loc, VectorType::get({1, lanes}, b.getF32Type()), ones, zero,
-            zero, features.matrix(), ValueRange{zero, column}, e.index(tokens),
-            columns);
-        TileStoreOp::create(b, loc, tile, sums, zero, column, columns);
-      });
+  forEachTileColumn(e, sizes.count,
+                    [&](Value column, int64_t lanes, int64_t inside) {
+                      IntegerAttr columns;
+                      if (inside < lanes) {
+                        columns = b.getI64IntegerAttr(inside);
+                      }
+                      Value tile = e.make<TileProductOp>(
+                          VectorType::get({1, lanes}, b.getF32Type()), ones,
+                          zero, zero, features.matrix(),
+                          ValueRange{zero, column}, e.index(tokens), columns);
+                      e.make<TileStoreOp>(tile, sums, zero, column, columns);
+                    });
   e.forLoop("features", zero, e.index(sizes.count), 1, [&](Value r) {
     Value own = e.loadScalar(sums, zero, r);
-    memref::StoreOp::create(
-        b, loc, own, slots,
-        ValueRange{e.add(slotRow, r), e.index(sizes.valueWidth)});
+    e.make<memref::StoreOp>(
+        own, slots, ValueRange{e.add(slotRow, r), e.index(sizes.valueWidth)});
   });
 }
 
@@ -220,17 +214,15 @@ void KeySummaryEmitter::emitPlainSums(int64_t tokens) {
   if (valid) {
     count = e.forLoop("tokens", zero, e.index(tokens), 1, e.scalar(0),
                       [&](Value i, ValueRange carried) {
-                        return SmallVector<Value>{arith::AddFOp::create(
-                            b, loc, carried[0], e.loadScalar(ones, zero, i))};
+                        return SmallVector<Value>{e.make<arith::AddFOp>(
+                            carried[0], e.loadScalar(ones, zero, i))};
                       })[0];
   }
-  memref::StoreOp::create(
-      b, loc, count, slots,
-      ValueRange{e.add(slotRow, row), e.index(sizes.valueWidth)});
+  e.make<memref::StoreOp>(
+      count, slots, ValueRange{e.add(slotRow, row), e.index(sizes.valueWidth)});
   e.forEachChunk(
       sizes.valueWidth + 1, [&](Value column, int64_t lanes, int64_t inside) {
-        Value own =
-            vector::BroadcastOp::create(b, loc, e.vectorType(lanes), maximum);
+        Value own = e.make<vector::BroadcastOp>(e.vectorType(lanes), maximum);
         e.storeRow(own, slots, e.add(slotRow, e.add(row, 1)), column, inside);
       });
 }
@@ -244,15 +236,15 @@ static int64_t scratchBytes(KeySummaryOp op, const CpuSchedule &) {
   return layout.bytes;
 }
 
-static LogicalResult emit(KernelEmitter &emitter, KeySummaryOp op) {
+static LogicalResult emit(KernelEmitter &e, KeySummaryOp op) {
   Value weight;
   if (op.getFeatures()) {
-    weight = packedWeight(emitter, op, op.getFeatures());
+    weight = packedWeight(e, op, op.getFeatures());
     if (!weight) {
       return failure();
     }
   }
-  KeySummaryEmitter(emitter, op, weight).emit();
+  KeySummaryEmitter(e, op, weight).emit();
   return success();
 }
 

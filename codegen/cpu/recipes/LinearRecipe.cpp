@@ -44,19 +44,19 @@ static int64_t interleaveOf(Value packed) {
 /// Tiles of the first `valid` columns of a panel: a loop over whole register
 /// tiles, then narrower ones. `body(column in the panel, lanes, valid lanes)`.
 static void
-forEachTile(KernelEmitter &emitter, int64_t valid,
+forEachTile(KernelEmitter &e, int64_t valid,
             llvm::function_ref<void(Value, int64_t, int64_t)> body) {
-  int64_t lanes = emitter.schedule.tileColumns;
+  int64_t lanes = e.schedule.tileColumns;
   int64_t whole = valid / lanes * lanes;
   if (whole > lanes) {
-    emitter.forLoop("columns", emitter.index(0), emitter.index(whole), lanes,
-                    [&](Value column) { body(column, lanes, lanes); });
+    e.forLoop("columns", e.index(0), e.index(whole), lanes,
+              [&](Value column) { body(column, lanes, lanes); });
   } else if (whole) {
-    body(emitter.index(0), lanes, lanes);
+    body(e.index(0), lanes, lanes);
   }
   for (int64_t column = whole; column < valid; column += lanes) {
-    lanes = tileLanes(emitter.schedule, valid - column);
-    body(emitter.index(column), lanes, std::min(lanes, valid - column));
+    lanes = tileLanes(e.schedule, valid - column);
+    body(e.index(column), lanes, std::min(lanes, valid - column));
   }
 }
 
@@ -109,16 +109,14 @@ class LinearLoops {
 public:
   LinearLoops(KernelEmitter &emitter, LinearOp op, Value weight)
       : e(emitter), b(emitter.builder), loc(emitter.loc), op(op),
-        weight(weight), x(emitter.buffer(op.getX())),
-        shape(shapeOf(op.getResult())),
+        weight(weight), x(e.buffer(op.getX())), shape(shapeOf(op.getResult())),
         panelColumns(cast<MemRefType>(weight.getType()).getShape()[2]),
         interleave(interleaveOf(weight)), depth(shapeOf(op.getX()).back()),
-        kBlocks(depth, emitter.schedule.kBlock),
-        rows(staticSize(shape.drop_back()), emitter.schedule),
-        dividesRows(emitter.schedule.division == Division::rows),
-        beginRow(dividesRows ? emitter.begin : emitter.index(0)),
-        endRow(dividesRows ? emitter.end
-                           : emitter.index(staticSize(shape.drop_back()))) {}
+        kBlocks(depth, e.schedule.kBlock),
+        rows(staticSize(shape.drop_back()), e.schedule),
+        dividesRows(e.schedule.division == Division::rows),
+        beginRow(dividesRows ? e.begin : e.index(0)),
+        endRow(dividesRows ? e.end : e.index(staticSize(shape.drop_back()))) {}
 
   void emit();
 
@@ -172,8 +170,8 @@ void LinearLoops::emitColumnGroup(const ColumnRange &group) {
   int64_t begin = group.from / panelColumns, whole = group.to / panelColumns;
   Value first = e.index(begin), last = e.index(whole);
   if (!dividesRows) {
-    first = begin ? arith::MaxUIOp::create(b, loc, e.begin, first) : e.begin;
-    last = arith::MinUIOp::create(b, loc, e.end, last);
+    first = begin ? e.make<arith::MaxUIOp>(e.begin, first) : e.begin;
+    last = e.make<arith::MinUIOp>(e.end, last);
   }
   if (whole > begin) {
     e.forLoop("panels", first, last, 1, [&](Value panel) {
@@ -205,10 +203,10 @@ void LinearLoops::emitPanel(Value panel, Value column, int64_t valid) {
 }
 
 void LinearLoops::clearPartials(int64_t valid) {
-  Value count = arith::SubIOp::create(b, loc, endRow, beginRow);
+  Value count = e.make<arith::SubIOp>(endRow, beginRow);
   e.forLoop("rows", e.index(0), count, 1, [&](Value row) {
     forEachTile(e, valid, [&](Value column, int64_t lanes, int64_t) {
-      e.storeRow(e.splat(0, e.vectorType(lanes)), partials, row, column, lanes);
+      e.storeRow(e.splat(0, lanes), partials, row, column, lanes);
     });
   });
 }
@@ -222,7 +220,7 @@ void LinearLoops::emitKBlock(Value panel, Value column, int64_t valid,
   Value row = e.div(from, interleave), following = e.add(row, panelRows(size));
   Value next =
       e.mul(e.add(e.mul(panel, panelRows(depth)), following), panelColumns);
-  next = arith::MinUIOp::create(b, loc, next, e.index(most));
+  next = e.make<arith::MinUIOp>(next, e.index(most));
   int64_t tiles = llvm::divideCeil(valid, e.schedule.tileColumns);
   int64_t prefetchMost = llvm::divideCeil(panelColumns, rows.fewest * tiles);
   forEachRowBlock(
@@ -230,17 +228,17 @@ void LinearLoops::emitKBlock(Value panel, Value column, int64_t valid,
         // Every tile prefetches its share of the next K block, evenly over its
         // steps.
         Value turns = e.mul(block.count, tiles);
-        Value step = arith::DivUIOp::create(
-            b, loc, e.add(turns, panelColumns - 1), turns);
+        Value step =
+            e.make<arith::DivUIOp>(e.add(turns, panelColumns - 1), turns);
         forEachTile(
             e, valid, [&](Value inPanel, int64_t lanes, int64_t inside) {
               TilePlace place{block.row, e.add(column, inPanel), block.height,
                               lanes, inside};
               Value turn = e.add(e.mul(block.number, tiles),
                                  e.div(inPanel, e.schedule.tileColumns));
-              Value prefetchOffset =
-                  e.add(next, arith::MulIOp::create(
-                                  b, loc, e.mul(turn, panelRows(size)), step));
+              Value prefetchOffset = e.add(
+                  next,
+                  e.make<arith::MulIOp>(e.mul(turn, panelRows(size)), step));
               auto type =
                   VectorType::get({block.height, lanes}, b.getF32Type());
               if (isLast) {
@@ -252,20 +250,19 @@ void LinearLoops::emitKBlock(Value panel, Value column, int64_t valid,
                               size);
               Value partialRow;
               if (partials) {
-                partialRow = arith::SubIOp::create(b, loc, block.row, beginRow);
-                tile = arith::AddFOp::create(
-                    b, loc, tile,
-                    TileLoadOp::create(b, loc, type, partials, partialRow,
-                                       inPanel, IntegerAttr()));
+                partialRow = e.make<arith::SubIOp>(block.row, beginRow);
+                tile = e.make<arith::AddFOp>(
+                    tile, e.make<TileLoadOp>(type, partials, partialRow,
+                                             inPanel, IntegerAttr()));
               }
               if (!isLast) {
-                TileStoreOp::create(b, loc, tile, partials, partialRow, inPanel,
+                e.make<TileStoreOp>(tile, partials, partialRow, inPanel,
                                     IntegerAttr());
                 return;
               }
               if (op.getBias()) {
-                tile = arith::AddFOp::create(
-                    b, loc, tile, e.loadTile(op.getBias(), shape, place));
+                tile = e.make<arith::AddFOp>(
+                    tile, e.loadTile(op.getBias(), shape, place));
               }
               e.finishAndStoreTile(place, tile);
             });
@@ -277,7 +274,7 @@ void LinearLoops::emitKBlock(Value panel, Value column, int64_t valid,
 void LinearLoops::prefetchNext(const RowBlock &block, TilePlace place) {
   Value next = e.add(block.row, block.height);
   Value last = e.add(endRow, -block.height);
-  place.row = arith::MinUIOp::create(b, loc, next, last);
+  place.row = e.make<arith::MinUIOp>(next, last);
   e.prefetchPlaced(place);
 }
 
@@ -288,12 +285,11 @@ Value LinearLoops::sumProducts(const ProductTile &tile, int64_t size) {
   Value zero = e.index(0);
   auto addSplits = [&](Value step, int64_t size) -> Value {
     Value sum = multiply(tile, step, size);
-    return arith::AddFOp::create(
-        b, loc, sum,
-        TileLoadOp::create(b, loc, tile.type, sums, zero, zero, IntegerAttr()));
+    return e.make<arith::AddFOp>(
+        sum, e.make<TileLoadOp>(tile.type, sums, zero, zero, IntegerAttr()));
   };
   auto store = [&](Value sum) {
-    TileStoreOp::create(b, loc, sum, sums, zero, zero, IntegerAttr());
+    e.make<TileStoreOp>(sum, sums, zero, zero, IntegerAttr());
   };
   Value first = multiply(tile, zero, splits.count > 1 ? splits.size : size);
   if (splits.count == 1) {
@@ -314,8 +310,8 @@ Value LinearLoops::multiply(const ProductTile &tile, Value step, int64_t size) {
   Value prefetchOffset =
       e.add(tile.prefetchOffset,
             b.createOrFold<arith::MulIOp>(loc, row, tile.prefetchStep));
-  return TileProductOp::create(
-      b, loc, tile.type, x, tile.row, e.add(tile.from, step), weight,
+  return e.make<TileProductOp>(
+      tile.type, x, tile.row, e.add(tile.from, step), weight,
       ValueRange{tile.panel, e.add(tile.panelRow, row), tile.inPanel},
       e.index(size), prefetchOffset, tile.prefetchStep, /*init=*/Value(),
       b.getI64IntegerAttr(tile.prefetchMost), IntegerAttr());
@@ -329,12 +325,12 @@ static int64_t scratchBytes(LinearOp op, const CpuSchedule &schedule) {
               : 0);
 }
 
-static LogicalResult emit(KernelEmitter &emitter, LinearOp op) {
-  Value weight = packedWeight(emitter, op, op.getWeight());
+static LogicalResult emit(KernelEmitter &e, LinearOp op) {
+  Value weight = packedWeight(e, op, op.getWeight());
   if (!weight) {
     return failure();
   }
-  LinearLoops(emitter, op, weight).emit();
+  LinearLoops(e, op, weight).emit();
   return success();
 }
 
@@ -351,17 +347,17 @@ static void emitLanes(TokenLanes &lanes, LinearOp op) {
   auto type = MemRefType::get(
       {columns, depth}, f32,
       StridedLayoutAttr::get(e.builder.getContext(), 0, strides));
-  Value weight = memref::ReinterpretCastOp::create(
-      e.builder, e.loc, type, e.buffer(op.getWeight()), 0,
-      ArrayRef<int64_t>{columns, depth}, strides);
+  Value weight = e.make<memref::ReinterpretCastOp>(
+      type, e.buffer(op.getWeight()), 0, ArrayRef<int64_t>{columns, depth},
+      strides);
   Value zero = e.index(0), x = lanes.matrix(op.getX());
   lanes.forEachTile(columns, [&](Value channel, int64_t rows) {
-    Value tile = TileProductOp::create(
-        e.builder, e.loc, VectorType::get({rows, lanes.lanes}, f32), weight,
-        channel, zero, x, ValueRange{zero, zero}, e.index(depth));
+    Value tile = e.make<TileProductOp>(
+        VectorType::get({rows, lanes.lanes}, f32), weight, channel, zero, x,
+        ValueRange{zero, zero}, e.index(depth));
     if (op.getBias()) {
-      tile = arith::AddFOp::create(e.builder, e.loc, tile,
-                                   lanes.load(op.getBias(), channel, rows));
+      tile =
+          e.make<arith::AddFOp>(tile, lanes.load(op.getBias(), channel, rows));
     }
     lanes.finishAndStore(channel, rows, tile);
   });

@@ -19,28 +19,24 @@ using namespace mlir;
 
 namespace hova {
 
-static Value splatScalar(KernelEmitter &emitter, Value scalar, int64_t lanes) {
-  return vector::BroadcastOp::create(emitter.builder, emitter.loc,
-                                     emitter.vectorType(lanes), scalar);
+static Value splatScalar(KernelEmitter &e, Value scalar, int64_t lanes) {
+  return e.make<vector::BroadcastOp>(e.vectorType(lanes), scalar);
 }
 
-static Value sumOf(KernelEmitter &emitter, Value value) {
-  return vector::ReductionOp::create(emitter.builder, emitter.loc,
-                                     vector::CombiningKind::ADD, value,
+static Value sumOf(KernelEmitter &e, Value value) {
+  return e.make<vector::ReductionOp>(vector::CombiningKind::ADD, value,
                                      arith::FastMathFlags::reassoc);
 }
 
 /// A vector of `lanes` elements with the same sum: halves are added to each
 /// other.
-static Value foldTo(KernelEmitter &emitter, Value vector, int64_t lanes) {
+static Value foldTo(KernelEmitter &e, Value vector, int64_t lanes) {
   int64_t own = cast<VectorType>(vector.getType()).getNumElements();
   auto half = [&](int64_t from) -> Value {
-    return vector::ExtractStridedSliceOp::create(emitter.builder, emitter.loc,
-                                                 vector, from, own / 2, 1);
+    return e.make<vector::ExtractStridedSliceOp>(vector, from, own / 2, 1);
   };
   for (; own > lanes; own /= 2) {
-    vector = arith::AddFOp::create(emitter.builder, emitter.loc, half(0),
-                                   half(own / 2));
+    vector = e.make<arith::AddFOp>(half(0), half(own / 2));
   }
   return vector;
 }
@@ -49,83 +45,70 @@ static Value foldTo(KernelEmitter &emitter, Value vector, int64_t lanes) {
 /// what it makes of a chunk. Across the lanes is added once, at the end: rows
 /// of 96 columns wait for such sums longer than for their elements.
 static Value sumRow(
-    KernelEmitter &emitter, Value matrix, Value row, Value first, int64_t width,
+    KernelEmitter &e, Value matrix, Value row, Value first, int64_t width,
     llvm::function_ref<Value(Value sum, Value chunk, int64_t lanes)> addTerm) {
-  int64_t lanes = emitter.schedule.lanes, whole = width / lanes * lanes;
+  int64_t lanes = e.schedule.lanes, whole = width / lanes * lanes;
   Value sum;
   if (whole) {
-    Value zero = emitter.splat(0, emitter.vectorType(lanes));
-    SmallVector<Value> total = emitter.forLoop(
-        "columns", emitter.index(0), emitter.index(whole), lanes, zero,
+    Value zero = e.splat(0, lanes);
+    SmallVector<Value> total = e.forLoop(
+        "columns", e.index(0), e.index(whole), lanes, zero,
         [&](Value column, ValueRange carried) {
-          Value chunk = emitter.loadRow(matrix, row, emitter.add(first, column),
-                                        lanes, lanes);
+          Value chunk =
+              e.loadRow(matrix, row, e.add(first, column), lanes, lanes);
           return SmallVector<Value>{addTerm(carried[0], chunk, lanes)};
         });
     sum = total[0];
   }
   if (int64_t rest = width - whole) {
     int64_t tail = llvm::PowerOf2Ceil(rest);
-    Value chunk =
-        emitter.loadRow(matrix, row, emitter.add(first, whole), tail, rest);
-    Value zero = emitter.splat(0, emitter.vectorType(tail));
+    Value chunk = e.loadRow(matrix, row, e.add(first, whole), tail, rest);
+    Value zero = e.splat(0, tail);
     Value value = addTerm(zero, chunk, tail);
     if (rest < tail) {
-      value =
-          arith::SelectOp::create(emitter.builder, emitter.loc,
-                                  emitter.laneMask(tail, rest), value, zero);
+      value = e.make<arith::SelectOp>(e.laneMask(tail, rest), value, zero);
     }
-    sum = sum ? arith::AddFOp::create(emitter.builder, emitter.loc,
-                                      foldTo(emitter, sum, tail), value)
-              : value;
+    sum = sum ? e.make<arith::AddFOp>(foldTo(e, sum, tail), value) : value;
   }
-  return sumOf(emitter, sum);
+  return sumOf(e, sum);
 }
 
-static void emit(KernelEmitter &emitter, LayerNormOp op) {
-  OpBuilder &builder = emitter.builder;
-  Location loc = emitter.loc;
-  Value x = emitter.buffer(op.getX());
+static void emit(KernelEmitter &e, LayerNormOp op) {
+  Value x = e.buffer(op.getX());
   ArrayRef<int64_t> shape = shapeOf(op.getResult());
   int64_t width = shape.back();
-  emitter.forEachRow([&](Value row) {
-    Value from = emitter.rowOf(op.getX(), row);
-    Value reciprocal = emitter.scalar(1.0 / width);
-    Value sum = sumRow(emitter, x, from, emitter.index(0), width,
+  e.forEachRow([&](Value row) {
+    Value from = e.rowOf(op.getX(), row);
+    Value reciprocal = e.scalar(1.0 / width);
+    Value sum = sumRow(e, x, from, e.index(0), width,
                        [&](Value sum, Value chunk, int64_t) -> Value {
-                         return arith::AddFOp::create(builder, loc, sum, chunk);
+                         return e.make<arith::AddFOp>(sum, chunk);
                        });
-    Value mean = arith::MulFOp::create(builder, loc, sum, reciprocal);
-    Value squares = sumRow(
-        emitter, x, from, emitter.index(0), width,
-        [&](Value sum, Value chunk, int64_t lanes) -> Value {
-          Value deviation = arith::SubFOp::create(
-              builder, loc, chunk, splatScalar(emitter, mean, lanes));
-          // Adders have the subtraction already.
-          return math::FmaOp::create(builder, loc, deviation, deviation, sum);
-        });
-    Value variance = arith::MulFOp::create(builder, loc, squares, reciprocal);
-    Value deviation = math::SqrtOp::create(
-        builder, loc,
-        arith::AddFOp::create(builder, loc, variance,
-                              emitter.scalar(op.getEps().convertToDouble())));
-    Value factor =
-        arith::DivFOp::create(builder, loc, emitter.scalar(1), deviation);
-    emitter.forEachChunk(width, [&](Value column, int64_t lanes,
-                                    int64_t valid) {
+    Value mean = e.make<arith::MulFOp>(sum, reciprocal);
+    Value squares =
+        sumRow(e, x, from, e.index(0), width,
+               [&](Value sum, Value chunk, int64_t lanes) -> Value {
+                 Value deviation =
+                     e.make<arith::SubFOp>(chunk, splatScalar(e, mean, lanes));
+                 // Adders have the subtraction already.
+                 return e.make<math::FmaOp>(deviation, deviation, sum);
+               });
+    Value variance = e.make<arith::MulFOp>(squares, reciprocal);
+    Value deviation = e.make<math::SqrtOp>(e.make<arith::AddFOp>(
+        variance, e.scalar(op.getEps().convertToDouble())));
+    Value factor = e.make<arith::DivFOp>(e.scalar(1), deviation);
+    e.forEachChunk(width, [&](Value column, int64_t lanes, int64_t valid) {
       TilePlace place{row, column, 1, lanes, valid};
-      Value chunk = emitter.loadRow(x, from, column, lanes, valid);
-      Value centred = arith::SubFOp::create(builder, loc, chunk,
-                                            splatScalar(emitter, mean, lanes));
-      Value normal = arith::MulFOp::create(builder, loc, centred,
-                                           splatScalar(emitter, factor, lanes));
-      Value tile = emitter.asTile(normal);
+      Value chunk = e.loadRow(x, from, column, lanes, valid);
+      Value centred = e.make<arith::SubFOp>(chunk, splatScalar(e, mean, lanes));
+      Value normal =
+          e.make<arith::MulFOp>(centred, splatScalar(e, factor, lanes));
+      Value tile = e.asTile(normal);
       if (op.getGain()) {
-        tile = math::FmaOp::create(
-            builder, loc, tile, emitter.loadTile(op.getGain(), shape, place),
-            emitter.loadTile(op.getBias(), shape, place));
+        tile = e.make<math::FmaOp>(tile, e.loadTile(op.getGain(), shape, place),
+                                   e.loadTile(op.getBias(), shape, place));
       }
-      emitter.finishAndStoreTile(place, tile);
+      e.finishAndStoreTile(place, tile);
     });
   });
 }
@@ -134,7 +117,6 @@ static void emit(KernelEmitter &emitter, LayerNormOp op) {
 static void emitLanes(TokenLanes &lanes, LayerNormOp op) {
   KernelEmitter &e = lanes.e;
   OpBuilder &b = e.builder;
-  Location loc = e.loc;
   int64_t width = shapeOf(op.getX()).back();
   VectorType type = e.vectorType(lanes.lanes);
   Value x = lanes.matrix(op.getX()), reciprocal = e.splat(1.0 / width, type);
@@ -147,30 +129,27 @@ static void emitLanes(TokenLanes &lanes, LayerNormOp op) {
                      })[0];
   };
   Value sum = sumUp([&](Value sum, Value own) -> Value {
-    return arith::AddFOp::create(b, loc, sum, own);
+    return e.make<arith::AddFOp>(sum, own);
   });
-  Value mean = arith::MulFOp::create(b, loc, sum, reciprocal);
+  Value mean = e.make<arith::MulFOp>(sum, reciprocal);
   Value squares = sumUp([&](Value sum, Value own) -> Value {
-    Value deviation = arith::SubFOp::create(b, loc, own, mean);
-    return math::FmaOp::create(b, loc, deviation, deviation, sum);
+    Value deviation = e.make<arith::SubFOp>(own, mean);
+    return e.make<math::FmaOp>(deviation, deviation, sum);
   });
-  Value variance = arith::MulFOp::create(b, loc, squares, reciprocal);
-  Value deviation = math::SqrtOp::create(
-      b, loc,
-      arith::AddFOp::create(b, loc, variance,
-                            e.splat(op.getEps().convertToDouble(), type)));
-  Value factor = arith::DivFOp::create(b, loc, e.splat(1, type), deviation);
+  Value variance = e.make<arith::MulFOp>(squares, reciprocal);
+  Value deviation = e.make<math::SqrtOp>(e.make<arith::AddFOp>(
+      variance, e.splat(op.getEps().convertToDouble(), type)));
+  Value factor = e.make<arith::DivFOp>(e.splat(1, type), deviation);
   lanes.forEachTile(width, [&](Value channel, int64_t rows) {
     auto tileType = VectorType::get({rows, lanes.lanes}, b.getF32Type());
     auto toTile = [&](Value row) -> Value {
-      return vector::BroadcastOp::create(b, loc, tileType, row);
+      return e.make<vector::BroadcastOp>(tileType, row);
     };
-    Value centred = arith::SubFOp::create(
-        b, loc, lanes.load(op.getX(), channel, rows), toTile(mean));
-    Value tile = arith::MulFOp::create(b, loc, centred, toTile(factor));
+    Value centred = e.make<arith::SubFOp>(lanes.load(op.getX(), channel, rows),
+                                          toTile(mean));
+    Value tile = e.make<arith::MulFOp>(centred, toTile(factor));
     if (op.getGain()) {
-      tile = math::FmaOp::create(b, loc, tile,
-                                 lanes.load(op.getGain(), channel, rows),
+      tile = e.make<math::FmaOp>(tile, lanes.load(op.getGain(), channel, rows),
                                  lanes.load(op.getBias(), channel, rows));
     }
     lanes.finishAndStore(channel, rows, tile);
@@ -178,88 +157,74 @@ static void emitLanes(TokenLanes &lanes, LayerNormOp op) {
 }
 
 /// Head by head: the sum of its squares, then its columns times a factor.
-static void emit(KernelEmitter &emitter, NormalizeHeadsOp op) {
-  OpBuilder &builder = emitter.builder;
-  Location loc = emitter.loc;
-  Value x = emitter.buffer(op.getX());
+static void emit(KernelEmitter &e, NormalizeHeadsOp op) {
+  Value x = e.buffer(op.getX());
   int64_t heads = op.getHeads();
   int64_t width = shapeOf(op.getX()).back() / heads;
   auto emitHead = [&](Value row, Value from, Value head) {
-    Value first = emitter.mul(head, width);
-    Value squares =
-        sumRow(emitter, x, from, first, width,
-               [&](Value sum, Value chunk, int64_t) -> Value {
-                 return math::FmaOp::create(builder, loc, chunk, chunk, sum);
-               });
-    Value length = math::SqrtOp::create(builder, loc, squares);
-    Value gain = op.getGain() ? emitter.loadScalar(emitter.buffer(op.getGain()),
-                                                   emitter.index(0), head)
-                              : emitter.scalar(1);
-    Value factor = arith::DivFOp::create(
-        builder, loc, gain,
-        arith::MaximumFOp::create(
-            builder, loc, length,
-            emitter.scalar(op.getEps().convertToDouble())));
-    emitter.forEachChunk(width, [&](Value column, int64_t lanes,
-                                    int64_t valid) {
-      TilePlace place{row, emitter.add(first, column), 1, lanes, valid};
-      Value chunk = emitter.loadRow(x, from, place.column, lanes, valid);
-      Value scaled = arith::MulFOp::create(builder, loc, chunk,
-                                           splatScalar(emitter, factor, lanes));
-      emitter.finishAndStoreTile(place, emitter.asTile(scaled));
+    Value first = e.mul(head, width);
+    Value squares = sumRow(e, x, from, first, width,
+                           [&](Value sum, Value chunk, int64_t) -> Value {
+                             return e.make<math::FmaOp>(chunk, chunk, sum);
+                           });
+    Value length = e.make<math::SqrtOp>(squares);
+    Value gain = op.getGain()
+                     ? e.loadScalar(e.buffer(op.getGain()), e.index(0), head)
+                     : e.scalar(1);
+    Value factor = e.make<arith::DivFOp>(
+        gain, e.make<arith::MaximumFOp>(
+                  length, e.scalar(op.getEps().convertToDouble())));
+    e.forEachChunk(width, [&](Value column, int64_t lanes, int64_t valid) {
+      TilePlace place{row, e.add(first, column), 1, lanes, valid};
+      Value chunk = e.loadRow(x, from, place.column, lanes, valid);
+      Value scaled =
+          e.make<arith::MulFOp>(chunk, splatScalar(e, factor, lanes));
+      e.finishAndStoreTile(place, e.asTile(scaled));
     });
   };
-  emitter.forEachRow([&](Value row) {
-    Value from = emitter.rowOf(op.getX(), row);
-    emitter.forLoop("heads", emitter.index(0), emitter.index(heads), 1,
-                    [&](Value head) { emitHead(row, from, head); });
+  e.forEachRow([&](Value row) {
+    Value from = e.rowOf(op.getX(), row);
+    e.forLoop("heads", e.index(0), e.index(heads), 1,
+              [&](Value head) { emitHead(row, from, head); });
   });
 }
 
 /// Softmax over the logits of a row, one vector, then head by head.
-static void emit(KernelEmitter &emitter, ScaleHeadsOp op) {
-  OpBuilder &builder = emitter.builder;
-  Location loc = emitter.loc;
-  Value in = emitter.buffer(op.getHeadsIn());
-  Value logits = emitter.buffer(op.getLogits());
+static void emit(KernelEmitter &e, ScaleHeadsOp op) {
+  Value in = e.buffer(op.getHeadsIn());
+  Value logits = e.buffer(op.getLogits());
   int64_t heads = shapeOf(op.getLogits()).back();
   int64_t headWidth = shapeOf(op.getHeadsIn()).back() / heads;
   int64_t lanes = llvm::PowerOf2Ceil(heads);
-  VectorType type = emitter.vectorType(lanes);
-  emitter.forEachRow([&](Value row) {
-    Value score = emitter.loadRow(logits, row, emitter.index(0), lanes, heads);
-    Value mask = emitter.laneMask(lanes, heads);
+  VectorType type = e.vectorType(lanes);
+  e.forEachRow([&](Value row) {
+    Value score = e.loadRow(logits, row, e.index(0), lanes, heads);
+    Value mask = e.laneMask(lanes, heads);
     if (heads < lanes) {
-      score = arith::SelectOp::create(
-          builder, loc, mask, score,
-          emitter.splat(-std::numeric_limits<double>::infinity(), type));
+      score = e.make<arith::SelectOp>(
+          mask, score, e.splat(-std::numeric_limits<double>::infinity(), type));
     }
-    Value top = vector::ReductionOp::create(
-        builder, loc, vector::CombiningKind::MAXNUMF, score,
+    Value top = e.make<vector::ReductionOp>(
+        vector::CombiningKind::MAXNUMF, score,
         arith::FastMathFlags::nnan | arith::FastMathFlags::nsz);
-    Value shifted = arith::MulFOp::create(
-        builder, loc,
-        arith::SubFOp::create(builder, loc, score,
-                              splatScalar(emitter, top, lanes)),
-        emitter.splat(1 / std::log(2.0), type));
-    Value exponential = Exp2Op::create(builder, loc, shifted);
+    Value shifted = e.make<arith::MulFOp>(
+        e.make<arith::SubFOp>(score, splatScalar(e, top, lanes)),
+        e.splat(1 / std::log(2.0), type));
+    Value exponential = e.make<Exp2Op>(shifted);
     if (heads < lanes) {
-      exponential = arith::SelectOp::create(builder, loc, mask, exponential,
-                                            emitter.splat(0, type));
+      exponential =
+          e.make<arith::SelectOp>(mask, exponential, e.splat(0, type));
     }
-    Value weight = arith::DivFOp::create(
-        builder, loc, exponential,
-        splatScalar(emitter, sumOf(emitter, exponential), lanes));
+    Value weight = e.make<arith::DivFOp>(
+        exponential, splatScalar(e, sumOf(e, exponential), lanes));
     for (int64_t head = 0; head < heads; ++head) {
-      Value own = vector::ExtractOp::create(builder, loc, weight, head);
-      emitter.forEachChunk(headWidth, [&](Value column, int64_t chunk,
-                                          int64_t valid) {
-        TilePlace place{row, emitter.add(column, head * headWidth), 1, chunk,
-                        valid};
-        Value part = emitter.loadRow(in, row, place.column, chunk, valid);
-        Value scaled = arith::MulFOp::create(builder, loc, part,
-                                             splatScalar(emitter, own, chunk));
-        emitter.finishAndStoreTile(place, emitter.asTile(scaled));
+      Value own = e.make<vector::ExtractOp>(weight, head);
+      e.forEachChunk(headWidth, [&](Value column, int64_t chunk,
+                                    int64_t valid) {
+        TilePlace place{row, e.add(column, head * headWidth), 1, chunk, valid};
+        Value part = e.loadRow(in, row, place.column, chunk, valid);
+        Value scaled = e.make<arith::MulFOp>(part, splatScalar(e, own, chunk));
+        e.finishAndStoreTile(place, e.asTile(scaled));
       });
     }
   });
@@ -270,79 +235,72 @@ static void emit(KernelEmitter &emitter, ScaleHeadsOp op) {
 /// of which |t| < 0.172. The first term that is left out is below 1e-9.
 /// Infinity and NaN, which a sum of exponentials is where the row has one, give
 /// NaN.
-static Value logOf(KernelEmitter &emitter, Value x) {
-  OpBuilder &b = emitter.builder;
-  Location loc = emitter.loc;
-  VectorType type = emitter.vectorType(1);
+static Value logOf(KernelEmitter &e, Value x) {
+  OpBuilder &b = e.builder;
+  VectorType type = e.vectorType(1);
   auto bitsType = VectorType::get({1}, b.getI32Type());
   auto bits = [&](int32_t value) -> Value {
-    return arith::ConstantOp::create(
-        b, loc, DenseElementsAttr::get(bitsType, b.getI32IntegerAttr(value)));
+    return e.make<arith::ConstantOp>(
+        DenseElementsAttr::get(bitsType, b.getI32IntegerAttr(value)));
   };
-  auto number = [&](double value) { return emitter.splat(value, type); };
+  auto number = [&](double value) { return e.splat(value, type); };
   // Adding the distance from sqrt(1/2) to 1 carries f >= sqrt(2) into n.
   constexpr int32_t one = 0x3f800000, rootOfHalf = 0x3f3504f3;
   constexpr int32_t fraction = 0x007fffff, places = 23, bias = 127;
-  Value word = arith::BitcastOp::create(b, loc, bitsType, x);
-  Value shifted = arith::AddIOp::create(b, loc, word, bits(one - rootOfHalf));
-  Value exponent = arith::SubIOp::create(
-      b, loc, arith::ShRSIOp::create(b, loc, shifted, bits(places)),
-      bits(bias));
-  Value rest = arith::AddIOp::create(
-      b, loc, arith::AndIOp::create(b, loc, shifted, bits(fraction)),
-      bits(rootOfHalf));
-  Value f = arith::BitcastOp::create(b, loc, type, rest);
-  Value n = arith::SIToFPOp::create(b, loc, type, exponent);
-  Value t =
-      arith::DivFOp::create(b, loc, arith::SubFOp::create(b, loc, f, number(1)),
-                            arith::AddFOp::create(b, loc, f, number(1)));
-  Value square = arith::MulFOp::create(b, loc, t, t);
+  Value word = e.make<arith::BitcastOp>(bitsType, x);
+  Value shifted = e.make<arith::AddIOp>(word, bits(one - rootOfHalf));
+  Value exponent = e.make<arith::SubIOp>(
+      e.make<arith::ShRSIOp>(shifted, bits(places)), bits(bias));
+  Value rest = e.make<arith::AddIOp>(
+      e.make<arith::AndIOp>(shifted, bits(fraction)), bits(rootOfHalf));
+  Value f = e.make<arith::BitcastOp>(type, rest);
+  Value n = e.make<arith::SIToFPOp>(type, exponent);
+  Value t = e.make<arith::DivFOp>(e.make<arith::SubFOp>(f, number(1)),
+                                  e.make<arith::AddFOp>(f, number(1)));
+  Value square = e.make<arith::MulFOp>(t, t);
   Value sum = number(2.0 / 9);
   for (double divisor : {7, 5, 3, 1}) {
-    sum = math::FmaOp::create(b, loc, sum, square, number(2 / divisor));
+    sum = e.make<math::FmaOp>(sum, square, number(2 / divisor));
   }
-  Value log = math::FmaOp::create(b, loc, n, number(std::log(2.0)),
-                                  arith::MulFOp::create(b, loc, t, sum));
+  Value log = e.make<math::FmaOp>(n, number(std::log(2.0)),
+                                  e.make<arith::MulFOp>(t, sum));
   // x - x is 0, or NaN where x is not finite.
-  return arith::AddFOp::create(b, loc, log,
-                               arith::SubFOp::create(b, loc, x, x));
+  return e.make<arith::AddFOp>(log, e.make<arith::SubFOp>(x, x));
 }
 
 /// The maximum of a row; a NaN is not seen.
-static Value maximumOf(KernelEmitter &emitter, Value matrix, Value row,
+static Value maximumOf(KernelEmitter &e, Value matrix, Value row,
                        int64_t width) {
   constexpr double lowest = -std::numeric_limits<double>::infinity();
   constexpr auto kind = vector::CombiningKind::MAXNUMF;
   auto flags = arith::FastMathFlags::nnan | arith::FastMathFlags::nsz;
-  OpBuilder &b = emitter.builder;
-  Location loc = emitter.loc;
-  int64_t lanes = emitter.schedule.lanes, whole = width / lanes * lanes;
+  OpBuilder &b = e.builder;
+  Location loc = e.loc;
+  int64_t lanes = e.schedule.lanes, whole = width / lanes * lanes;
   Value top;
   auto reduce = [&](Value chunk) {
-    Value own = vector::ReductionOp::create(b, loc, kind, chunk, flags);
+    Value own = e.make<vector::ReductionOp>(kind, chunk, flags);
     auto flagsAttr = arith::FastMathFlagsAttr::get(b.getContext(), flags);
     top = top ? vector::makeArithReduction(b, loc, kind, top, own, flagsAttr)
               : own;
   };
   if (whole) {
-    Value start = emitter.splat(lowest, emitter.vectorType(lanes));
+    Value start = e.splat(lowest, lanes);
     auto flagsAttr = arith::FastMathFlagsAttr::get(b.getContext(), flags);
-    reduce(emitter.forLoop(
-        "columns", emitter.index(0), emitter.index(whole), lanes, start,
-        [&](Value column, ValueRange carried) {
-          Value chunk = emitter.loadRow(matrix, row, column, lanes, lanes);
-          return SmallVector<Value>{vector::makeArithReduction(
-              b, loc, kind, carried[0], chunk, flagsAttr)};
-        })[0]);
+    reduce(e.forLoop("columns", e.index(0), e.index(whole), lanes, start,
+                     [&](Value column, ValueRange carried) {
+                       Value chunk =
+                           e.loadRow(matrix, row, column, lanes, lanes);
+                       return SmallVector<Value>{vector::makeArithReduction(
+                           b, loc, kind, carried[0], chunk, flagsAttr)};
+                     })[0]);
   }
   if (int64_t rest = width - whole) {
     int64_t tail = llvm::PowerOf2Ceil(rest);
-    Value chunk =
-        emitter.loadRow(matrix, row, emitter.index(whole), tail, rest);
+    Value chunk = e.loadRow(matrix, row, e.index(whole), tail, rest);
     if (rest < tail) {
-      chunk = arith::SelectOp::create(
-          b, loc, emitter.laneMask(tail, rest), chunk,
-          emitter.splat(lowest, emitter.vectorType(tail)));
+      chunk = e.make<arith::SelectOp>(e.laneMask(tail, rest), chunk,
+                                      e.splat(lowest, tail));
     }
     reduce(chunk);
   }
@@ -350,48 +308,39 @@ static Value maximumOf(KernelEmitter &emitter, Value matrix, Value row,
 }
 
 /// Three passes over a row: maximum, sum of exponentials, results.
-static void emit(KernelEmitter &emitter, SoftmaxOp op) {
-  OpBuilder &b = emitter.builder;
-  Location loc = emitter.loc;
-  Value x = emitter.buffer(op.getX());
+static void emit(KernelEmitter &e, SoftmaxOp op) {
+  Value x = e.buffer(op.getX());
   int64_t width = shapeOf(op.getResult()).back();
-  emitter.forEachRow([&](Value row) {
-    Value from = emitter.rowOf(op.getX(), row);
-    Value top = maximumOf(emitter, x, from, width);
+  e.forEachRow([&](Value row) {
+    Value from = e.rowOf(op.getX(), row);
+    Value top = maximumOf(e, x, from, width);
     auto shifted = [&](Value chunk, int64_t lanes) -> Value {
-      return arith::SubFOp::create(b, loc, chunk,
-                                   splatScalar(emitter, top, lanes));
+      return e.make<arith::SubFOp>(chunk, splatScalar(e, top, lanes));
     };
     auto exponential = [&](Value chunk, int64_t lanes) -> Value {
-      return Exp2Op::create(
-          b, loc,
-          arith::MulFOp::create(
-              b, loc, shifted(chunk, lanes),
-              emitter.splat(1 / std::log(2.0), emitter.vectorType(lanes))));
+      return e.make<Exp2Op>(e.make<arith::MulFOp>(
+          shifted(chunk, lanes), e.splat(1 / std::log(2.0), lanes)));
     };
-    Value sum = sumRow(emitter, x, from, emitter.index(0), width,
-                       [&](Value sum, Value chunk, int64_t lanes) -> Value {
-                         return arith::AddFOp::create(
-                             b, loc, sum, exponential(chunk, lanes));
-                       });
+    Value sum =
+        sumRow(e, x, from, e.index(0), width,
+               [&](Value sum, Value chunk, int64_t lanes) -> Value {
+                 return e.make<arith::AddFOp>(sum, exponential(chunk, lanes));
+               });
     Value last; // logarithm or reciprocal of the sum
     if (op.getLog()) {
-      last = vector::ExtractOp::create(
-          b, loc, logOf(emitter, splatScalar(emitter, sum, 1)), 0);
+      last = e.make<vector::ExtractOp>(logOf(e, splatScalar(e, sum, 1)), 0);
     } else {
-      last = arith::DivFOp::create(b, loc, emitter.scalar(1), sum);
+      last = e.make<arith::DivFOp>(e.scalar(1), sum);
     }
-    emitter.forEachChunk(width, [&](Value column, int64_t lanes,
-                                    int64_t valid) {
-      Value chunk = emitter.loadRow(x, from, column, lanes, valid);
-      Value own = splatScalar(emitter, last, lanes), result;
+    e.forEachChunk(width, [&](Value column, int64_t lanes, int64_t valid) {
+      Value chunk = e.loadRow(x, from, column, lanes, valid);
+      Value own = splatScalar(e, last, lanes), result;
       if (op.getLog()) {
-        result = arith::SubFOp::create(b, loc, shifted(chunk, lanes), own);
+        result = e.make<arith::SubFOp>(shifted(chunk, lanes), own);
       } else {
-        result = arith::MulFOp::create(b, loc, exponential(chunk, lanes), own);
+        result = e.make<arith::MulFOp>(exponential(chunk, lanes), own);
       }
-      emitter.finishAndStoreTile({row, column, 1, lanes, valid},
-                                 emitter.asTile(result));
+      e.finishAndStoreTile({row, column, 1, lanes, valid}, e.asTile(result));
     });
   });
 }

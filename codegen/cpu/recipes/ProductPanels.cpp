@@ -9,8 +9,8 @@ using namespace mlir;
 
 namespace hova {
 
-Value packedWeight(KernelEmitter &emitter, Operation *op, Value weight) {
-  Value packed = emitter.buffer(weight);
+Value packedWeight(KernelEmitter &e, Operation *op, Value weight) {
+  Value packed = e.buffer(weight);
   if (cast<MemRefType>(packed.getType()).getRank() != 3) {
     op->emitOpError("needs a weight that is known before the program runs");
     return {};
@@ -26,16 +26,16 @@ int64_t tileLanes(const CpuSchedule &schedule, int64_t rest) {
   return up - rest < CpuFacts::lineElements ? up : up / 2;
 }
 
-void forEachTileColumn(KernelEmitter &emitter, int64_t width,
+void forEachTileColumn(KernelEmitter &e, int64_t width,
                        llvm::function_ref<void(Value, int64_t, int64_t)> body) {
-  int64_t lanes = emitter.schedule.tileColumns;
+  int64_t lanes = e.schedule.tileColumns;
   int64_t whole = width / lanes * lanes;
   if (whole) {
-    emitter.forLoop("columns", emitter.index(0), emitter.index(whole), lanes,
-                    [&](Value column) { body(column, lanes, lanes); });
+    e.forLoop("columns", e.index(0), e.index(whole), lanes,
+              [&](Value column) { body(column, lanes, lanes); });
   }
   if (int64_t rest = width - whole) {
-    body(emitter.index(whole), llvm::PowerOf2Ceil(rest), rest);
+    body(e.index(whole), llvm::PowerOf2Ceil(rest), rest);
   }
 }
 

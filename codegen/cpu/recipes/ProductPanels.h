@@ -9,7 +9,7 @@
 namespace hova {
 
 /// The panels of a weight, or nothing (and an error) if it has none.
-mlir::Value packedWeight(KernelEmitter &emitter, mlir::Operation *op,
+mlir::Value packedWeight(KernelEmitter &e, mlir::Operation *op,
                          mlir::Value weight);
 
 /// Lanes of the next tile when `rest` columns are left: the register tile's, or
@@ -19,7 +19,7 @@ int64_t tileLanes(const CpuSchedule &schedule, int64_t rest);
 /// Columns 0 to `width` in register tiles: a loop over whole ones and one body
 /// for the rest. `body(column, lanes, lanes inside of the width)`.
 void forEachTileColumn(
-    KernelEmitter &emitter, int64_t width,
+    KernelEmitter &e, int64_t width,
     llvm::function_ref<void(mlir::Value, int64_t, int64_t)> body);
 
 } // namespace hova

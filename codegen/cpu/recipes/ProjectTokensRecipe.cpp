@@ -29,9 +29,9 @@ public:
         tokens(shapeOf(op.getX())[1]), width(shapeOf(op.getX())[2]),
         projected(shapeOf(op.getWeight())[1]),
         shares(blocksOf(*op->getParentOfType<KernelOp>().getUnits())),
-        lanes(emitter.schedule.tileColumns), x(emitter.buffer(op.getX())),
-        result(emitter.buffer(op.getResult())),
-        weight(transposed(emitter.buffer(op.getWeight()))) {}
+        lanes(e.schedule.tileColumns), x(e.buffer(op.getX())),
+        result(e.buffer(op.getResult())),
+        weight(transposed(e.buffer(op.getWeight()))) {}
 
   void emit();
 
@@ -56,8 +56,8 @@ Value ProjectTokensLoops::transposed(Value matrix) {
   auto type =
       MemRefType::get({projected, tokens}, from.getElementType(),
                       StridedLayoutAttr::get(b.getContext(), 0, strides));
-  return memref::ReinterpretCastOp::create(
-      b, loc, type, matrix, 0, ArrayRef<int64_t>{projected, tokens}, strides);
+  return e.make<memref::ReinterpretCastOp>(
+      type, matrix, 0, ArrayRef<int64_t>{projected, tokens}, strides);
 }
 
 void ProjectTokensLoops::emit() {
@@ -67,7 +67,7 @@ void ProjectTokensLoops::emit() {
     Value batch = e.div(unit, shares), share = e.rem(unit, shares);
     Value from = e.div(e.mul(share, tiles), shares);
     Value to = e.div(e.mul(e.add(share, 1), tiles), shares);
-    Value end = arith::MinUIOp::create(b, loc, to, e.index(whole));
+    Value end = e.make<arith::MinUIOp>(to, e.index(whole));
     e.forLoop("columns", from, end, 1, [&](Value tile) {
       emitTiles(batch, e.mul(tile, lanes), lanes, lanes);
     });
@@ -90,18 +90,17 @@ void ProjectTokensLoops::emitTiles(Value batch, Value column, int64_t lanes,
   forEachEvenBlock(
       e, "rows", projected, e.schedule.tileRows,
       [&](Value row, int64_t height) {
-        Value sums = TileProductOp::create(
-            b, loc, VectorType::get({height, lanes}, b.getF32Type()), weight,
-            row, e.index(0), x, ValueRange{e.mul(batch, tokens), column},
+        Value sums = e.make<TileProductOp>(
+            VectorType::get({height, lanes}, b.getF32Type()), weight, row,
+            e.index(0), x, ValueRange{e.mul(batch, tokens), column},
             e.index(tokens), columns);
-        TileStoreOp::create(b, loc, sums, result,
-                            e.add(e.mul(batch, projected), row), column,
-                            columns);
+        e.make<TileStoreOp>(sums, result, e.add(e.mul(batch, projected), row),
+                            column, columns);
       });
 }
 
-static void emit(KernelEmitter &emitter, ProjectTokensOp op) {
-  ProjectTokensLoops(emitter, op).emit();
+static void emit(KernelEmitter &e, ProjectTokensOp op) {
+  ProjectTokensLoops(e, op).emit();
 }
 
 namespace {

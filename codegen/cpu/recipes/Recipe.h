@@ -4,7 +4,7 @@
 // A recipe writes the loop nest of one kind of anchor. It is a function over
 // the kernel's emitter, attached to the operation:
 //
-//   static LogicalResult emit(KernelEmitter &emitter, MyOp op);
+//   static LogicalResult emit(KernelEmitter &e, MyOp op);
 //
 //   registry.addExtension(+[](MLIRContext *context, MyDialect *) {
 //     attachRecipe<MyOp, emit>(*context);

@@ -39,15 +39,15 @@ RowBlockSizes::RowBlockSizes(int64_t rows, const CpuSchedule &schedule) {
   llvm::sort(heights);
 }
 
-void forEachEvenBlock(KernelEmitter &emitter, StringRef name, int64_t rows,
+void forEachEvenBlock(KernelEmitter &e, StringRef name, int64_t rows,
                       int64_t most,
                       llvm::function_ref<void(Value, int64_t)> body) {
   int64_t blocks = llvm::divideCeil(rows, most), height = rows / blocks;
   int64_t lower = rows % blocks * (height + 1);
   auto loop = [&](int64_t from, int64_t to, int64_t own) {
     if (from < to) {
-      emitter.forLoop(name, emitter.index(from), emitter.index(to), own,
-                      [&](Value row) { body(row, own); });
+      e.forLoop(name, e.index(from), e.index(to), own,
+                [&](Value row) { body(row, own); });
     }
   };
   loop(0, lower, height + 1);
@@ -84,47 +84,43 @@ SmallVector<RowSpan> rowBlocksOf(int64_t rows, int64_t shares, int64_t most) {
   return spans;
 }
 
-void forEachRowBlock(KernelEmitter &emitter, StringRef name, Value from,
-                     Value to, ArrayRef<int64_t> heights,
+void forEachRowBlock(KernelEmitter &e, StringRef name, Value from, Value to,
+                     ArrayRef<int64_t> heights,
                      llvm::function_ref<void(const RowBlock &)> body) {
-  OpBuilder &builder = emitter.builder;
-  Location loc = emitter.loc;
-  int64_t top = emitter.schedule.tileRows;
-  Value rows = arith::SubIOp::create(builder, loc, to, from);
-  Value blocks = emitter.div(emitter.add(rows, top - 1), top);
+  OpBuilder &builder = e.builder;
+  int64_t top = e.schedule.tileRows;
+  Value rows = e.make<arith::SubIOp>(to, from);
+  Value blocks = e.div(e.add(rows, top - 1), top);
   // Even blocks: the first `rows % blocks` are one row higher. No rows, no
   // blocks: the division below must not see a zero.
-  Value one = emitter.index(1);
-  Value divisor = arith::MaxUIOp::create(builder, loc, blocks, one);
-  Value height = arith::DivUIOp::create(builder, loc, rows, divisor);
-  Value higher = arith::RemUIOp::create(builder, loc, rows, divisor);
-  emitter.forLoop(name, emitter.index(0), blocks, 1, [&](Value block) {
-    Value before = arith::MinUIOp::create(builder, loc, block, higher);
-    Value offset =
-        emitter.add(arith::MulIOp::create(builder, loc, block, height), before);
-    RowBlock place{emitter.add(from, offset), heights.back(), block, divisor};
+  Value one = e.index(1);
+  Value divisor = e.make<arith::MaxUIOp>(blocks, one);
+  Value height = e.make<arith::DivUIOp>(rows, divisor);
+  Value higher = e.make<arith::RemUIOp>(rows, divisor);
+  e.forLoop(name, e.index(0), blocks, 1, [&](Value block) {
+    Value before = e.make<arith::MinUIOp>(block, higher);
+    Value offset = e.add(e.make<arith::MulIOp>(block, height), before);
+    RowBlock place{e.add(from, offset), heights.back(), block, divisor};
     if (heights.size() == 1) {
       return body(place);
     }
-    Value isHigher = arith::CmpIOp::create(
-        builder, loc, arith::CmpIPredicate::ult, block, higher);
+    Value isHigher =
+        e.make<arith::CmpIOp>(arith::CmpIPredicate::ult, block, higher);
     Value own =
-        emitter.add(height, arith::SelectOp::create(builder, loc, isHigher, one,
-                                                    emitter.index(0)));
+        e.add(height, e.make<arith::SelectOp>(isHigher, one, e.index(0)));
     // The last height is the default, which the switch needs anyway.
-    auto choice =
-        scf::IndexSwitchOp::create(builder, loc, TypeRange(), own,
-                                   heights.drop_back(), heights.size() - 1);
+    auto choice = e.make<scf::IndexSwitchOp>(
+        TypeRange(), own, heights.drop_back(), heights.size() - 1);
     OpBuilder::InsertionGuard guard(builder);
     for (auto [region, size] :
          llvm::zip(choice.getCaseRegions(), heights.drop_back())) {
       builder.setInsertionPointToStart(&region.emplaceBlock());
       body({place.row, size, block, divisor});
-      scf::YieldOp::create(builder, loc);
+      e.make<scf::YieldOp>();
     }
     builder.setInsertionPointToStart(&choice.getDefaultRegion().emplaceBlock());
     body(place);
-    scf::YieldOp::create(builder, loc);
+    e.make<scf::YieldOp>();
   });
 }
 

@@ -19,15 +19,14 @@ struct RowBlock {
 
 /// Even blocks of at most `schedule.tileRows` rows from `from` up to `to`, with
 /// one body per height. `heights` are those that can occur.
-void forEachRowBlock(KernelEmitter &emitter, llvm::StringRef name,
-                     mlir::Value from, mlir::Value to,
-                     llvm::ArrayRef<int64_t> heights,
+void forEachRowBlock(KernelEmitter &e, llvm::StringRef name, mlir::Value from,
+                     mlir::Value to, llvm::ArrayRef<int64_t> heights,
                      llvm::function_ref<void(const RowBlock &)> body);
 
 /// The same from row 0 up to `rows`, of at most `most` rows each: `body(first
 /// row, height)`, with one loop per height, of which there are two at most.
-void forEachEvenBlock(KernelEmitter &emitter, llvm::StringRef name,
-                      int64_t rows, int64_t most,
+void forEachEvenBlock(KernelEmitter &e, llvm::StringRef name, int64_t rows,
+                      int64_t most,
                       llvm::function_ref<void(mlir::Value, int64_t)> body);
 
 /// The row blocks that `rows` rows in even `shares` are cut into, of at most

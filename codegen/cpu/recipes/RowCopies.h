@@ -9,12 +9,12 @@
 namespace hova {
 
 /// Hands `width` columns of a source row to the stage, at `column` of `row`.
-void copyRow(KernelEmitter &emitter, mlir::Value source, mlir::Value sourceRow,
+void copyRow(KernelEmitter &e, mlir::Value source, mlir::Value sourceRow,
              mlir::Value sourceColumn, mlir::Value row, mlir::Value column,
              int64_t width);
 
 /// Hands `width` zeros to the stage, at `column` of `row`.
-void zeroRow(KernelEmitter &emitter, mlir::Value row, mlir::Value column,
+void zeroRow(KernelEmitter &e, mlir::Value row, mlir::Value column,
              int64_t width);
 
 } // namespace hova

@@ -147,8 +147,7 @@ ScoreLanes::Lanes ScoreLanes::compute(Value value) {
                ? Lanes{make<arith::MulFOp>(own.base, e.scalar(factor)), 0, {}}
                : Lanes{{},
                        0,
-                       make<arith::MulFOp>(
-                           own.vector, e.splat(factor, e.vectorType(lanes)))};
+                       make<arith::MulFOp>(own.vector, e.splat(factor, lanes))};
   }
   SmallVector<Lanes> operands;
   for (Value operand : op->getOperands()) {

@@ -55,8 +55,8 @@ void SummaryAttentionEmitter::emitKeyFeatures(int64_t tokens) {
   for (Value row : {peaks, valid}) {
     e.forLoop("tokens", zero, e.index(layout.paddedTokens), kTransposed,
               [&](Value column) {
-                e.storeRow(e.splat(0, e.vectorType(kTransposed)), row, zero,
-                           column, kTransposed);
+                e.storeRow(e.splat(0, kTransposed), row, zero, column,
+                           kTransposed);
               });
   }
   if (op.getKeyValid()) {
@@ -99,7 +99,7 @@ void SummaryAttentionEmitter::transposeBlock(Value token, int64_t tokens,
     rows.push_back(e.loadRow(keys->matrix(), e.add(token, i), feature,
                              kTransposed, features));
   }
-  rows.resize(kTransposed, e.splat(0, e.vectorType(kTransposed)));
+  rows.resize(kTransposed, e.splat(0, kTransposed));
   if (tokens) {
     transpose16(b, loc, rows);
   }
@@ -170,7 +170,7 @@ Value SummaryAttentionEmitter::maskScores(Value i, Value query, Value column,
   Value keep = make<arith::CmpIOp>(
       arith::CmpIPredicate::sle, token,
       splat(make<arith::IndexCastOp>(b.getI32Type(), query), lanes));
-  Value none = e.splat(0, e.vectorType(lanes));
+  Value none = e.splat(0, lanes);
   if (op.getKeyValid()) {
     Value counts =
         make<arith::CmpFOp>(arith::CmpFPredicate::ONE,
@@ -189,7 +189,7 @@ Value SummaryAttentionEmitter::emitCausalSum(Value i, Value query,
   int64_t lanes = layout.tileColumns;
   Value zero = e.index(0);
   Value total = e.forLoop(
-      "tiles", zero, tiles, 1, e.splat(0, e.vectorType(lanes)),
+      "tiles", zero, tiles, 1, e.splat(0, lanes),
       [&](Value tile, ValueRange carried) {
         Value column = e.mul(tile, lanes);
         Value own = e.loadRow(scores, i, column, lanes, lanes);

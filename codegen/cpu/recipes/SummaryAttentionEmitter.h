@@ -17,7 +17,8 @@ namespace hova {
 struct SummaryAttentionLayout {
   SummaryAttentionLayout(SummaryAttentionOp op, const CpuSchedule &schedule)
       : sizes(op, op.getQuery(), shapeOf(op.getSummary())[4] - 1),
-        group(op.getGroup()), isCausal(op.getKey() != nullptr), merged(shapeOf(op.getSummary())[2]),
+        group(op.getGroup()), isCausal(op.getKey() != nullptr),
+        merged(shapeOf(op.getSummary())[2]),
         depth(sizes.count + (sizes.hasMaximum() ? 1 : 0)),
         stateStride(paddedStride(sizes.valueWidth, 4)),
         tileRows(std::min(schedule.tileRows, sizes.block)),

@@ -130,7 +130,7 @@ void SummaryAttentionEmitter::mergeBefore(Value unit, Value block) {
 void SummaryAttentionEmitter::clearState() {
   auto clear = [&](Value matrix, Value row, int64_t width) {
     e.forEachChunk(width, [&](Value column, int64_t lanes, int64_t inside) {
-      e.storeRow(e.splat(0, e.vectorType(lanes)), matrix, row, column, inside);
+      e.storeRow(e.splat(0, lanes), matrix, row, column, inside);
     });
   };
   e.forLoop("features", e.index(0), e.index(layout.depth), 1,

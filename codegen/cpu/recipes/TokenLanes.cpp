@@ -119,8 +119,8 @@ Value TokenLanes::view(Value tensor, ArrayRef<int64_t> sizes,
   auto type = MemRefType::get(
       sizes, e.builder.getF32Type(),
       StridedLayoutAttr::get(e.builder.getContext(), row * lanes, strides));
-  return memref::ReinterpretCastOp::create(e.builder, e.loc, type, whole,
-                                           row * lanes, sizes, strides);
+  return e.make<memref::ReinterpretCastOp>(type, whole, row * lanes, sizes,
+                                           strides);
 }
 
 Value TokenLanes::matrix(Value tensor) {
@@ -151,19 +151,19 @@ void TokenLanes::forEachTile(int64_t channels, int64_t most,
 Value TokenLanes::load(Value tensor, Value channel, int64_t rows) {
   auto type = VectorType::get({rows, lanes}, e.builder.getF32Type());
   if (isOfTokens(tensor)) {
-    return TileLoadOp::create(e.builder, e.loc, type, matrix(tensor), channel,
-                              e.index(0), IntegerAttr());
+    return e.make<TileLoadOp>(type, matrix(tensor), channel, e.index(0),
+                              IntegerAttr());
   }
   // An element for each channel: a matrix of one column.
   int64_t channels = shapeOf(tensor).back();
   auto column = MemRefType::get({channels, 1}, e.builder.getF32Type());
-  Value elements = memref::ReinterpretCastOp::create(
-      e.builder, e.loc, column, e.buffer(tensor), 0,
-      ArrayRef<int64_t>{channels, 1}, ArrayRef<int64_t>{1, 1});
-  Value own = TileLoadOp::create(
-      e.builder, e.loc, VectorType::get({rows, 1}, e.builder.getF32Type()),
-      elements, channel, e.index(0), IntegerAttr());
-  return vector::BroadcastOp::create(e.builder, e.loc, type, own);
+  Value elements = e.make<memref::ReinterpretCastOp>(
+      column, e.buffer(tensor), 0, ArrayRef<int64_t>{channels, 1},
+      ArrayRef<int64_t>{1, 1});
+  Value own =
+      e.make<TileLoadOp>(VectorType::get({rows, 1}, e.builder.getF32Type()),
+                         elements, channel, e.index(0), IntegerAttr());
+  return e.make<vector::BroadcastOp>(type, own);
 }
 
 //===----------------------------------------------------------------------===//
@@ -209,7 +209,7 @@ void TokenLanes::storeTokens(Value computed, Value target, Value row) {
                    rows.push_back(e.loadRow(source, e.index(channel + i), token,
                                             kTokens, kTokens));
                  }
-                 rows.resize(kTokens, e.splat(0, e.vectorType(kTokens)));
+                 rows.resize(kTokens, e.splat(0, kTokens));
                  transpose16(e.builder, e.loc, rows);
                  for (int64_t i = 0; i < kTokens; ++i) {
                    Value to = e.add(e.add(row, token), i);
@@ -237,8 +237,8 @@ void TokenLanes::finishAndStore(Value channel, int64_t rows, Value tile) {
       tiles[result] = cast<TileOpInterface>(op).emitTile(e.builder, operands);
     }
     if (layout.offsetOf(result)) {
-      TileStoreOp::create(e.builder, e.loc, tiles[result], matrix(result),
-                          channel, e.index(0), IntegerAttr());
+      e.make<TileStoreOp>(tiles[result], matrix(result), channel, e.index(0),
+                          IntegerAttr());
     }
   }
 }

@@ -30,7 +30,7 @@ struct Range {
 class Unfolder {
 public:
   Unfolder(KernelEmitter &emitter, UnfoldOp op)
-      : e(emitter), of(Unfolding::get(op)), source(emitter.buffer(op.getX())) {
+      : e(emitter), of(Unfolding::get(op)), source(e.buffer(op.getX())) {
     if (isGathered(of)) {
       row = e.scratchView(0, {1, of.shape()[2]}, e.builder.getF32Type());
     }
@@ -47,7 +47,7 @@ public:
       if (of.padding > 0) {
         e.forEachChunk(columns,
                        [&](Value column, int64_t lanes, int64_t valid) {
-                         Value zeros = e.splat(0, e.vectorType(lanes));
+                         Value zeros = e.splat(0, lanes);
                          e.storeRow(zeros, row, zero, column, valid);
                        });
       }
@@ -82,13 +82,11 @@ private:
     if (of.padding == 0) {
       return {e.index(0), e.index(of.kernel)};
     }
-    OpBuilder &b = e.builder;
     auto less = [&](Value from) -> Value {
-      return arith::SubIOp::create(b, e.loc, from, at);
+      return e.make<arith::SubIOp>(from, at);
     };
-    return {arith::MaxSIOp::create(b, e.loc, less(e.index(0)), e.index(0)),
-            arith::MinSIOp::create(b, e.loc, less(e.index(side)),
-                                   e.index(of.kernel))};
+    return {e.make<arith::MaxSIOp>(less(e.index(0)), e.index(0)),
+            e.make<arith::MinSIOp>(less(e.index(side)), e.index(of.kernel))};
   }
 
   /// The row of x, an image, that holds a line of a channel.
@@ -150,8 +148,7 @@ private:
 
   void copyElement(Value from, Value element, Value column) {
     Value number = e.widen(e.loadScalar(source, from, element));
-    memref::StoreOp::create(e.builder, e.loc, number, row,
-                            ValueRange{e.index(0), column});
+    e.make<memref::StoreOp>(number, row, ValueRange{e.index(0), column});
   }
 
   KernelEmitter &e;
@@ -161,9 +158,7 @@ private:
 };
 } // namespace
 
-static void emit(KernelEmitter &emitter, UnfoldOp op) {
-  Unfolder(emitter, op).run();
-}
+static void emit(KernelEmitter &e, UnfoldOp op) { Unfolder(e, op).run(); }
 
 static int64_t scratchBytes(UnfoldOp op, const CpuSchedule &) {
   Unfolding of = Unfolding::get(op);

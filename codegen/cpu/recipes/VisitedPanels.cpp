@@ -15,7 +15,6 @@ static Value emitBound(KernelEmitter &e, Value row,
     return countSteps(e.builder, e.loc, row, steps);
   }
   OpBuilder &b = e.builder;
-  Location loc = e.loc;
   auto type = VectorType::get({static_cast<int64_t>(steps.rows.size())},
                               b.getI32Type());
   SmallVector<Attribute> numbers;
@@ -23,15 +22,13 @@ static Value emitBound(KernelEmitter &e, Value row,
     numbers.push_back(b.getI32IntegerAttr(static_cast<int32_t>(own)));
   }
   Value table =
-      arith::ConstantOp::create(b, loc, DenseElementsAttr::get(type, numbers));
-  Value own = vector::BroadcastOp::create(
-      b, loc, type, arith::IndexCastOp::create(b, loc, b.getI32Type(), row));
-  Value isTaken =
-      arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sle, table, own);
-  Value taken = vector::ReductionOp::create(
-      b, loc, vector::CombiningKind::ADD,
-      arith::ExtUIOp::create(b, loc, type, isTaken));
-  return e.add(arith::IndexCastOp::create(b, loc, b.getIndexType(), taken),
+      e.make<arith::ConstantOp>(DenseElementsAttr::get(type, numbers));
+  Value own = e.make<vector::BroadcastOp>(
+      type, e.make<arith::IndexCastOp>(b.getI32Type(), row));
+  Value isTaken = e.make<arith::CmpIOp>(arith::CmpIPredicate::sle, table, own);
+  Value taken = e.make<vector::ReductionOp>(
+      vector::CombiningKind::ADD, e.make<arith::ExtUIOp>(type, isTaken));
+  return e.add(e.make<arith::IndexCastOp>(b.getIndexType(), taken),
                steps.first);
 }
 
@@ -49,21 +46,17 @@ Value isVisited(KernelEmitter &e, const PanelBounds &bounds, Value panel,
   using arith::CmpIPredicate;
   if (bounds.gapLength) {
     // One turn of the loop has this panel, or the one that would is in the gap.
-    Value isBefore = arith::CmpIOp::create(e.builder, e.loc, CmpIPredicate::ult,
-                                           panel, bounds.gapBegin);
-    Value turn = arith::SelectOp::create(
-        e.builder, e.loc, isBefore, panel,
-        arith::SubIOp::create(e.builder, e.loc, panel, bounds.gapLength));
+    Value isBefore =
+        e.make<arith::CmpIOp>(CmpIPredicate::ult, panel, bounds.gapBegin);
+    Value turn = e.make<arith::SelectOp>(
+        isBefore, panel, e.make<arith::SubIOp>(panel, bounds.gapLength));
     PanelBounds turns = {bounds.begin, {}, {}, bounds.end};
     Value isInside = isVisited(e, turns, turn, panels);
-    Value isAfter =
-        arith::CmpIOp::create(e.builder, e.loc, CmpIPredicate::uge, panel,
-                              e.add(bounds.gapBegin, bounds.gapLength));
-    Value isOutside = arith::OrIOp::create(e.builder, e.loc, isBefore, isAfter);
-    return isInside
-               ? arith::AndIOp::create(e.builder, e.loc, isInside, isOutside)
-                     .getResult()
-               : isOutside;
+    Value isAfter = e.make<arith::CmpIOp>(
+        CmpIPredicate::uge, panel, e.add(bounds.gapBegin, bounds.gapLength));
+    Value isOutside = e.make<arith::OrIOp>(isBefore, isAfter);
+    return isInside ? e.make<arith::AndIOp>(isInside, isOutside).getResult()
+                    : isOutside;
   }
   auto isNumber = [](Value value, int64_t number) {
     IntegerAttr constant;
@@ -71,7 +64,7 @@ Value isVisited(KernelEmitter &e, const PanelBounds &bounds, Value panel,
            constant.getInt() == number;
   };
   auto compare = [&](CmpIPredicate predicate, Value bound) -> Value {
-    return arith::CmpIOp::create(e.builder, e.loc, predicate, panel, bound);
+    return e.make<arith::CmpIOp>(predicate, panel, bound);
   };
   Value isBefore;
   if (!isNumber(bounds.end, panels)) {
@@ -84,7 +77,7 @@ Value isVisited(KernelEmitter &e, const PanelBounds &bounds, Value panel,
   if (!isBefore) {
     return isAfter;
   }
-  return arith::AndIOp::create(e.builder, e.loc, isBefore, isAfter);
+  return e.make<arith::AndIOp>(isBefore, isAfter);
 }
 
 } // namespace hova

@@ -304,8 +304,7 @@ static void emitRows(KernelEmitter &e, Value x, Fn change) {
   Value matrix = e.buffer(x);
   e.forEachRow([&](Value row) {
     auto broadcast = [&](Value scalar, Value chunk) -> Value {
-      return vector::BroadcastOp::create(e.builder, e.loc, chunk.getType(),
-                                         scalar);
+      return e.make<vector::BroadcastOp>(chunk.getType(), scalar);
     };
     Value scalar = change(matrix, row, nullptr, nullptr);
     e.forEachChunk(shapeOf(x).back(), [&](Value column, int64_t lanes,
@@ -319,25 +318,22 @@ static void emitRows(KernelEmitter &e, Value x, Fn change) {
 
 static void emit(KernelEmitter &e, rows::RotateOp op) {
   int64_t tokens = shapeOf(op.getX())[1];
-  emitRows(
-      e, op.getX(), [&](Value, Value row, Value chunk, Value factor) -> Value {
-        if (chunk) {
-          return arith::MulFOp::create(e.builder, e.loc, chunk, factor);
-        }
-        Value count =
-            arith::IndexCastOp::create(e.builder, e.loc, e.builder.getI32Type(),
-                                       e.add(e.rem(row, tokens), 1));
-        return arith::SIToFPOp::create(e.builder, e.loc, e.builder.getF32Type(),
-                                       count);
-      });
+  emitRows(e, op.getX(),
+           [&](Value, Value row, Value chunk, Value factor) -> Value {
+             if (chunk) {
+               return e.make<arith::MulFOp>(chunk, factor);
+             }
+             Value count = e.make<arith::IndexCastOp>(
+                 e.builder.getI32Type(), e.add(e.rem(row, tokens), 1));
+             return e.make<arith::SIToFPOp>(e.builder.getF32Type(), count);
+           });
 }
 
 static void emit(KernelEmitter &e, rows::CentreOp op) {
   emitRows(e, op.getX(),
            [&](Value matrix, Value row, Value chunk, Value first) -> Value {
-             return chunk
-                        ? arith::SubFOp::create(e.builder, e.loc, chunk, first)
-                        : e.loadScalar(matrix, row, 0);
+             return chunk ? e.make<arith::SubFOp>(chunk, first)
+                          : e.loadScalar(matrix, row, 0);
            });
 }
 
@@ -352,13 +348,12 @@ static void emit(KernelEmitter &e, rows::OddOp op) {
     if (!chunk) {
       return e.scalar(0);
     }
-    auto zeros = arith::ConstantOp::create(
-        e.builder, e.loc,
+    auto zeros = e.make<arith::ConstantOp>(
         e.builder.getZeroAttr(VectorType::get({1}, e.builder.getF32Type())));
-    Value sum = vector::MultiDimReductionOp::create(
-        e.builder, e.loc, e.asTile(chunk), zeros, ArrayRef<bool>{false, true},
-        vector::CombiningKind::ADD);
-    return vector::BroadcastOp::create(e.builder, e.loc, chunk.getType(), sum);
+    Value sum = e.make<vector::MultiDimReductionOp>(e.asTile(chunk), zeros,
+                                                    ArrayRef<bool>{false, true},
+                                                    vector::CombiningKind::ADD);
+    return e.make<vector::BroadcastOp>(chunk.getType(), sum);
   });
 }
 
@@ -368,8 +363,7 @@ static void emit(KernelEmitter &e, rows::SwapOp op) {
     e.forEachChunk(shapeOf(op.getX()).back(), [&](Value column, int64_t lanes,
                                                   int64_t valid) {
       Value chunk = e.loadRow(matrix, row, column, lanes, valid);
-      Value swapped = rows::TileSwapOp::create(e.builder, e.loc,
-                                               e.asTile(chunk), op.getWrong());
+      Value swapped = e.make<rows::TileSwapOp>(e.asTile(chunk), op.getWrong());
       e.finishAndStoreTile({row, column, 1, lanes, valid}, swapped);
     });
   });
