@@ -159,15 +159,8 @@ private:
   mlir::Value combine(mlir::vector::CombiningKind kind, mlir::Value all,
                       mlir::Value own);
 
-  mlir::Value constant(double value, int64_t lanes) {
-    return e.splat(value, lanes);
-  }
-  mlir::Value splat(mlir::Value scalar, int64_t lanes) {
-    return mlir::vector::BroadcastOp::create(
-        b, loc, mlir::VectorType::get({lanes}, scalar.getType()), scalar);
-  }
   template <typename OpTy, typename... Args> OpTy make(Args &&...args) {
-    return OpTy::create(b, loc, std::forward<Args>(args)...);
+    return e.make<OpTy>(std::forward<Args>(args)...);
   }
   /// Whether the softmax changes scores of whole panels before it reads them.
   bool rewritesScores() {

@@ -306,7 +306,7 @@ void AttentionEmitter::emitSumsOfTerms(Value row, int64_t height,
       auto add = [&](Value c, ValueRange carried) -> SmallVector<Value> {
         Value column = e.add(queryColumn, c);
         auto all = [&](Value matrix, Value matrixRow) {
-          return splat(e.loadScalar(matrix, matrixRow, column), lanes);
+          return e.splat(e.loadScalar(matrix, matrixRow, column), lanes);
         };
         *channel = c;
         Value key = make<vector::LoadOp>(e.vectorType(lanes), keys, position);
@@ -316,7 +316,7 @@ void AttentionEmitter::emitSumsOfTerms(Value row, int64_t height,
                                    carried[0])};
       };
       Value sum = e.forLoop("channels", zero, e.index(layout.keyWidth), 1,
-                            constant(0, lanes), add)[0];
+                            e.splat(0, lanes), add)[0];
       e.storeRow(limitedEarly(sum, panel), scores, i, panel.column, lanes);
     });
   });

@@ -37,8 +37,8 @@ Value AttentionEmitter::isBelow(const KeyPanel &panel, Value bound) {
   Value limit = make<arith::IndexCastOp>(b.getI32Type(), bound);
   return make<arith::CmpIOp>(
       arith::CmpIPredicate::slt,
-      make<arith::AddIOp>(iota, splat(first, panel.lanes)),
-      splat(limit, panel.lanes));
+      make<arith::AddIOp>(iota, e.splat(first, panel.lanes)),
+      e.splat(limit, panel.lanes));
 }
 
 /// The limits of a panel, of which these lanes hold columns, and those tokens;
@@ -54,8 +54,8 @@ void AttentionEmitter::writeLimits(const KeyPanel &panel, Value isValid,
       isValid = isValid ? make<arith::AndIOp>(isValid, holds) : holds;
     }
   }
-  Value limit = make<arith::SelectOp>(isValid, constant(kInfinity, lanes),
-                                      constant(-kInfinity, lanes));
+  Value limit = make<arith::SelectOp>(isValid, e.splat(kInfinity, lanes),
+                                      e.splat(-kInfinity, lanes));
   e.storeRow(limit, limits, e.index(0), panel.lane, lanes);
 }
 
@@ -141,7 +141,7 @@ Value AttentionEmitter::maskedScores(Value raw, Value query,
     }
   }
   double masked = op.hasSoftmax() ? -kInfinity : 0;
-  return keep ? make<arith::SelectOp>(keep, score, constant(masked, lanes))
+  return keep ? make<arith::SelectOp>(keep, score, e.splat(masked, lanes))
               : score;
 }
 
@@ -261,7 +261,7 @@ void AttentionEmitter::emitMaximum(Value i, Value query, const Panels &panels) {
   };
   Value maximum =
       reducePanels(Loops::ofWholePanels, panels,
-                   constant(-kInfinity, layout.panel), kind, addScores);
+                   e.splat(-kInfinity, layout.panel), kind, addScores);
   make<memref::StoreOp>(maximum, maxima, ValueRange{e.index(0), i});
 }
 
@@ -269,7 +269,7 @@ Value AttentionEmitter::areFar(Value from, int64_t height) {
   int64_t lanes = llvm::PowerOf2Ceil(height);
   Value own = e.loadRow(maxima, e.index(0), from, lanes, height);
   return make<arith::CmpFOp>(arith::CmpFPredicate::OGT, make<math::AbsFOp>(own),
-                             constant(farthestMaximum(exponent()), lanes));
+                             e.splat(farthestMaximum(exponent()), lanes));
 }
 
 /// Whether all scores of a row were -inf if they had been 0 before the masks.
@@ -287,8 +287,8 @@ Value AttentionEmitter::isEmptyRow(Value maximum, Value query,
   }
   auto kind = vector::CombiningKind::MAXNUMF;
   auto addPanel = [&](const KeyPanel &panel, Value all) {
-    Value zero = constant(0, panel.lanes);
-    Value none = constant(-kInfinity, panel.lanes);
+    Value zero = e.splat(0, panel.lanes);
+    Value none = e.splat(-kInfinity, panel.lanes);
     Value score =
         maskedScores(limits ? limited(zero, panel) : zero, query, panel);
     // A bias of NaN keeps its key, but no maximum sees it.
@@ -296,7 +296,7 @@ Value AttentionEmitter::isEmptyRow(Value maximum, Value query,
     return combine(kind, all, make<arith::SelectOp>(isKept, zero, none));
   };
   Value ofZeros = reducePanels(
-      Loops::one, panels, constant(-kInfinity, layout.panel), kind, addPanel);
+      Loops::one, panels, e.splat(-kInfinity, layout.panel), kind, addPanel);
   Value wereNone = make<arith::CmpFOp>(arith::CmpFPredicate::OEQ, ofZeros,
                                        e.scalar(-kInfinity));
   return make<arith::AndIOp>(isNone, wereNone);
@@ -314,12 +314,12 @@ void AttentionEmitter::subtractMaximum(Value i, Value query,
   forEachPanel(panels, [&](const KeyPanel &panel) {
     int64_t lanes = panel.lanes;
     Value score = e.loadRow(scores, i, panel.column, lanes, lanes);
-    Value rest = make<arith::SubFOp>(score, splat(maximum, lanes));
+    Value rest = make<arith::SubFOp>(score, e.splat(maximum, lanes));
     if (canBeEmpty() && op.getEmptyRow() == EmptyRow::uniform) {
-      Value zero = constant(0, lanes);
+      Value zero = e.splat(0, lanes);
       if (panel.valid < lanes) {
         zero = make<arith::SelectOp>(e.laneMask(lanes, panel.valid), zero,
-                                     constant(-kInfinity, lanes));
+                                     e.splat(-kInfinity, lanes));
       }
       rest = make<arith::SelectOp>(isEmpty, zero, rest);
     }
@@ -338,14 +338,14 @@ void AttentionEmitter::emitExponentials(Value i, const Panels &panels) {
     int64_t lanes = panel.lanes;
     Value score = e.loadRow(scores, i, panel.column, lanes, lanes);
     Value exponential =
-        make<Exp2Op>(make<math::FmaOp>(score, constant(exponent(), lanes),
-                                       splat(shift, lanes)),
+        make<Exp2Op>(make<math::FmaOp>(score, e.splat(exponent(), lanes),
+                                       e.splat(shift, lanes)),
                      offset, accuracy);
     return storeWeights(exponential, i, panel, sum);
   };
   Value total = reducePanels(Loops::one, panels,
-                             constant(0, layout.panel / layout.interleave),
-                             kind, storeExponentials);
+                             e.splat(0, layout.panel / layout.interleave), kind,
+                             storeExponentials);
   // That of the maximum is nearly 2^offset: only an empty row has no sum.
   storeInverse(total, i, canBeEmpty() && op.getEmptyRow() == EmptyRow::zero);
 }
@@ -362,7 +362,7 @@ Value AttentionEmitter::storeWeights(Value weights, Value i,
   e.storeRow(rounded, exponentials, i, panel.column, lanes);
   // The sum of what is multiplied: weights add up to one again.
   return make<PairDotOp>(rounded, e.splat(1, type),
-                         sum ? sum : constant(0, lanes / 2));
+                         sum ? sum : e.splat(0, lanes / 2));
 }
 
 void AttentionEmitter::storeInverse(Value sum, Value i, bool mayBeZero) {
@@ -386,13 +386,13 @@ void AttentionEmitter::emitWeights(Value row, int64_t height,
       Value raw = e.loadRow(scores, i, panel.column, lanes, lanes);
       Value weight = maskedScores(raw, query, panel, /*isCarried=*/true);
       Value isMasked = make<arith::CmpFOp>(arith::CmpFPredicate::OEQ, weight,
-                                           constant(-kInfinity, lanes));
-      weight = make<arith::SelectOp>(isMasked, constant(0, lanes), weight);
+                                           e.splat(-kInfinity, lanes));
+      weight = make<arith::SelectOp>(isMasked, e.splat(0, lanes), weight);
       return storeWeights(weight, i, panel, sum);
     };
     if (divides) {
       Value sum = reducePanels(Loops::ofWholePanels, panels,
-                               constant(0, layout.panel / layout.interleave),
+                               e.splat(0, layout.panel / layout.interleave),
                                vector::CombiningKind::ADD, store);
       return storeInverse(sum, i, /*mayBeZero=*/true);
     }

@@ -34,8 +34,8 @@ namespace {
 class LanesAttention {
 public:
   LanesAttention(TokenLanes &lanes, AttentionOp op)
-      : t(lanes), e(lanes.e), b(e.builder), loc(e.loc), op(op),
-        heads(op.getHeads()), keyWidth(shapeOf(op.getQuery())[2] / heads),
+      : t(lanes), e(lanes.e), b(e.builder), op(op), heads(op.getHeads()),
+        keyWidth(shapeOf(op.getQuery())[2] / heads),
         valueWidth(shapeOf(op.getResult())[2] / heads),
         type(VectorType::get({kTokens}, b.getF32Type())) {}
 
@@ -59,7 +59,6 @@ private:
   TokenLanes &t;
   KernelEmitter &e;
   OpBuilder &b;
-  Location loc;
   AttentionOp op;
   int64_t heads, keyWidth, valueWidth;
   VectorType type;
@@ -102,10 +101,8 @@ Value LanesAttention::emitSoftmax(ArrayRef<Value> scores) {
   double factor = ScoreForm(op.scoreRegion()).factor / std::log(2.0);
   auto flags = arith::FastMathFlags::nnan | arith::FastMathFlags::nsz;
   Value most = reduce({scores.begin(), scores.end()}, [&](Value a, Value b) {
-    return factor > 0
-               ? arith::MaxNumFOp::create(this->b, loc, a, b, flags).getResult()
-               : arith::MinNumFOp::create(this->b, loc, a, b, flags)
-                     .getResult();
+    return factor > 0 ? e.make<arith::MaxNumFOp>(a, b, flags).getResult()
+                      : e.make<arith::MinNumFOp>(a, b, flags).getResult();
   });
   Value exponent = e.splat(factor, type), own = t.ownMatrix();
   SmallVector<Value> weights;
@@ -117,7 +114,7 @@ Value LanesAttention::emitSoftmax(ArrayRef<Value> scores) {
     e.storeRow(weights.back(), own, e.index(j), e.index(0), kTokens);
   }
   Value sum = reduce(weights, [&](Value a, Value b) -> Value {
-    return arith::AddFOp::create(this->b, loc, a, b);
+    return e.make<arith::AddFOp>(a, b);
   });
   return e.make<arith::DivFOp>(e.splat(1, type), sum);
 }

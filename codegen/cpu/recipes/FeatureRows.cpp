@@ -38,10 +38,6 @@ FeatureRows::FeatureRows(KernelEmitter &emitter, const FeatureSizes &sizes,
                                               strides);
 }
 
-Value FeatureRows::splat(Value scalar, int64_t lanes) {
-  return e.make<vector::BroadcastOp>(e.vectorType(lanes), scalar);
-}
-
 //===----------------------------------------------------------------------===//
 // Products
 //===----------------------------------------------------------------------===//
@@ -221,7 +217,7 @@ void FeatureRows::exponentiate(Value i, Value shift, double eps) {
   Value half = e.loadScalar(halfNorms, i, 0);
   Value offset = e.make<arith::SubFOp>(shift, half);
   rewrite(i, [&](Value own, int64_t lanes) -> Value {
-    Value exponent = e.make<arith::AddFOp>(own, splat(offset, lanes));
+    Value exponent = e.make<arith::AddFOp>(own, e.splat(offset, lanes));
     Value feature = sizes.hasMaximum() ? e.make<Exp2Op>(exponent)
                                        : exponentialOfAny(exponent, lanes);
     return eps == 0 ? feature
@@ -240,8 +236,8 @@ void FeatureRows::enlarge(Value i, Value factor, Value from, Value j) {
   e.forEachChunk(sizes.count + 1,
                  [&](Value column, int64_t lanes, int64_t valid) {
                    Value own = e.loadRow(from, j, column, lanes, valid);
-                   own = e.make<arith::MulFOp>(own, splat(factor, lanes));
-                   own = e.make<arith::MinNumFOp>(own, splat(most, lanes));
+                   own = e.make<arith::MulFOp>(own, e.splat(factor, lanes));
+                   own = e.make<arith::MinNumFOp>(own, e.splat(most, lanes));
                    e.storeRow(own, rows, i, column, valid);
                  });
 }
@@ -256,7 +252,7 @@ void FeatureRows::save(Value i, Value to) {
 
 void FeatureRows::scale(Value i, Value factor) {
   rewrite(i, [&](Value own, int64_t lanes) -> Value {
-    return e.make<arith::MulFOp>(own, splat(factor, lanes));
+    return e.make<arith::MulFOp>(own, e.splat(factor, lanes));
   });
 }
 

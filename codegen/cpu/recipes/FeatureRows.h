@@ -98,7 +98,6 @@ private:
                llvm::function_ref<mlir::Value(mlir::Value, int64_t)> body);
   mlir::Value reduce(int64_t width, mlir::vector::CombiningKind kind,
                      Chunk chunk);
-  mlir::Value splat(mlir::Value scalar, int64_t lanes);
   mlir::Value exponentialOfAny(mlir::Value x, int64_t lanes);
 
   KernelEmitter &e;

@@ -233,6 +233,11 @@ Value KernelEmitter::splat(double value, VectorType type) {
       type, builder.getFloatAttr(type.getElementType(), value)));
 }
 
+Value KernelEmitter::splat(Value scalar, int64_t lanes) {
+  return make<vector::BroadcastOp>(VectorType::get({lanes}, scalar.getType()),
+                                   scalar);
+}
+
 VectorType KernelEmitter::vectorType(int64_t lanes) {
   return VectorType::get({lanes}, builder.getF32Type());
 }

@@ -116,6 +116,7 @@ public:
   mlir::Value splat(double value, int64_t lanes) {
     return splat(value, vectorType(lanes));
   }
+  mlir::Value splat(mlir::Value scalar, int64_t lanes);
   /// A vector of `lanes` f32.
   mlir::VectorType vectorType(int64_t lanes);
   /// True for the first `valid` of `lanes` lanes.

@@ -29,8 +29,8 @@ namespace {
 class KeySummaryEmitter {
 public:
   KeySummaryEmitter(KernelEmitter &emitter, KeySummaryOp op, Value weight)
-      : e(emitter), b(emitter.builder), loc(emitter.loc), op(op),
-        sizes(sizesOf(op)), features(e, sizes, layout, op.getKey(), weight),
+      : e(emitter), b(emitter.builder), op(op), sizes(sizesOf(op)),
+        features(e, sizes, layout, op.getKey(), weight),
         ones(e.scratchView(layout.take(sizes.block), {1, sizes.block},
                            b.getF32Type())),
         sums(e.scratchView(layout.take(sizes.count), {1, sizes.count},
@@ -58,7 +58,6 @@ private:
 
   KernelEmitter &e;
   OpBuilder &b;
-  Location loc;
   KeySummaryOp op;
   FeatureSizes sizes;
   ScratchLayout layout;

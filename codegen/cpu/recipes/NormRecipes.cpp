@@ -19,10 +19,6 @@ using namespace mlir;
 
 namespace hova {
 
-static Value splatScalar(KernelEmitter &e, Value scalar, int64_t lanes) {
-  return e.make<vector::BroadcastOp>(e.vectorType(lanes), scalar);
-}
-
 static Value sumOf(KernelEmitter &e, Value value) {
   return e.make<vector::ReductionOp>(vector::CombiningKind::ADD, value,
                                      arith::FastMathFlags::reassoc);
@@ -89,7 +85,7 @@ static void emit(KernelEmitter &e, LayerNormOp op) {
         sumRow(e, x, from, e.index(0), width,
                [&](Value sum, Value chunk, int64_t lanes) -> Value {
                  Value deviation =
-                     e.make<arith::SubFOp>(chunk, splatScalar(e, mean, lanes));
+                     e.make<arith::SubFOp>(chunk, e.splat(mean, lanes));
                  // Adders have the subtraction already.
                  return e.make<math::FmaOp>(deviation, deviation, sum);
                });
@@ -100,9 +96,8 @@ static void emit(KernelEmitter &e, LayerNormOp op) {
     e.forEachChunk(width, [&](Value column, int64_t lanes, int64_t valid) {
       TilePlace place{row, column, 1, lanes, valid};
       Value chunk = e.loadRow(x, from, column, lanes, valid);
-      Value centred = e.make<arith::SubFOp>(chunk, splatScalar(e, mean, lanes));
-      Value normal =
-          e.make<arith::MulFOp>(centred, splatScalar(e, factor, lanes));
+      Value centred = e.make<arith::SubFOp>(chunk, e.splat(mean, lanes));
+      Value normal = e.make<arith::MulFOp>(centred, e.splat(factor, lanes));
       Value tile = e.asTile(normal);
       if (op.getGain()) {
         tile = e.make<math::FmaOp>(tile, e.loadTile(op.getGain(), shape, place),
@@ -177,8 +172,7 @@ static void emit(KernelEmitter &e, NormalizeHeadsOp op) {
     e.forEachChunk(width, [&](Value column, int64_t lanes, int64_t valid) {
       TilePlace place{row, e.add(first, column), 1, lanes, valid};
       Value chunk = e.loadRow(x, from, place.column, lanes, valid);
-      Value scaled =
-          e.make<arith::MulFOp>(chunk, splatScalar(e, factor, lanes));
+      Value scaled = e.make<arith::MulFOp>(chunk, e.splat(factor, lanes));
       e.finishAndStoreTile(place, e.asTile(scaled));
     });
   };
@@ -207,23 +201,23 @@ static void emit(KernelEmitter &e, ScaleHeadsOp op) {
     Value top = e.make<vector::ReductionOp>(
         vector::CombiningKind::MAXNUMF, score,
         arith::FastMathFlags::nnan | arith::FastMathFlags::nsz);
-    Value shifted = e.make<arith::MulFOp>(
-        e.make<arith::SubFOp>(score, splatScalar(e, top, lanes)),
-        e.splat(1 / std::log(2.0), type));
+    Value shifted =
+        e.make<arith::MulFOp>(e.make<arith::SubFOp>(score, e.splat(top, lanes)),
+                              e.splat(1 / std::log(2.0), type));
     Value exponential = e.make<Exp2Op>(shifted);
     if (heads < lanes) {
       exponential =
           e.make<arith::SelectOp>(mask, exponential, e.splat(0, type));
     }
-    Value weight = e.make<arith::DivFOp>(
-        exponential, splatScalar(e, sumOf(e, exponential), lanes));
+    Value weight = e.make<arith::DivFOp>(exponential,
+                                         e.splat(sumOf(e, exponential), lanes));
     for (int64_t head = 0; head < heads; ++head) {
       Value own = e.make<vector::ExtractOp>(weight, head);
       e.forEachChunk(headWidth, [&](Value column, int64_t chunk,
                                     int64_t valid) {
         TilePlace place{row, e.add(column, head * headWidth), 1, chunk, valid};
         Value part = e.loadRow(in, row, place.column, chunk, valid);
-        Value scaled = e.make<arith::MulFOp>(part, splatScalar(e, own, chunk));
+        Value scaled = e.make<arith::MulFOp>(part, e.splat(own, chunk));
         e.finishAndStoreTile(place, e.asTile(scaled));
       });
     }
@@ -315,7 +309,7 @@ static void emit(KernelEmitter &e, SoftmaxOp op) {
     Value from = e.rowOf(op.getX(), row);
     Value top = maximumOf(e, x, from, width);
     auto shifted = [&](Value chunk, int64_t lanes) -> Value {
-      return e.make<arith::SubFOp>(chunk, splatScalar(e, top, lanes));
+      return e.make<arith::SubFOp>(chunk, e.splat(top, lanes));
     };
     auto exponential = [&](Value chunk, int64_t lanes) -> Value {
       return e.make<Exp2Op>(e.make<arith::MulFOp>(
@@ -328,13 +322,13 @@ static void emit(KernelEmitter &e, SoftmaxOp op) {
                });
     Value last; // logarithm or reciprocal of the sum
     if (op.getLog()) {
-      last = e.make<vector::ExtractOp>(logOf(e, splatScalar(e, sum, 1)), 0);
+      last = e.make<vector::ExtractOp>(logOf(e, e.splat(sum, 1)), 0);
     } else {
       last = e.make<arith::DivFOp>(e.scalar(1), sum);
     }
     e.forEachChunk(width, [&](Value column, int64_t lanes, int64_t valid) {
       Value chunk = e.loadRow(x, from, column, lanes, valid);
-      Value own = splatScalar(e, last, lanes), result;
+      Value own = e.splat(last, lanes), result;
       if (op.getLog()) {
         result = e.make<arith::SubFOp>(shifted(chunk, lanes), own);
       } else {

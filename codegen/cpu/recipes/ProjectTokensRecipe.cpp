@@ -25,9 +25,8 @@ namespace {
 class ProjectTokensLoops {
 public:
   ProjectTokensLoops(KernelEmitter &emitter, ProjectTokensOp op)
-      : e(emitter), b(emitter.builder), loc(emitter.loc),
-        tokens(shapeOf(op.getX())[1]), width(shapeOf(op.getX())[2]),
-        projected(shapeOf(op.getWeight())[1]),
+      : e(emitter), b(emitter.builder), tokens(shapeOf(op.getX())[1]),
+        width(shapeOf(op.getX())[2]), projected(shapeOf(op.getWeight())[1]),
         shares(blocksOf(*op->getParentOfType<KernelOp>().getUnits())),
         lanes(e.schedule.tileColumns), x(e.buffer(op.getX())),
         result(e.buffer(op.getResult())),
@@ -41,7 +40,6 @@ private:
 
   KernelEmitter &e;
   OpBuilder &b;
-  Location loc;
   int64_t tokens, width, projected;
   int64_t shares; ///< units of a batch entry
   int64_t lanes;

@@ -93,7 +93,7 @@ private:
   mlir::Value splat(mlir::Value scalar);
   mlir::Value combineMasks(mlir::Value a, mlir::Value b);
   template <typename OpTy, typename... Args> OpTy make(Args &&...args) {
-    return OpTy::create(b, loc, std::forward<Args>(args)...);
+    return e.make<OpTy>(std::forward<Args>(args)...);
   }
 
   KernelEmitter &e;

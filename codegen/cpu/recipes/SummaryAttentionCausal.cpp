@@ -156,8 +156,8 @@ Value SummaryAttentionEmitter::maskScores(Value i, Value query, Value column,
     Value peakOfQuery = e.loadScalar(peaks, zero, query);
     Value weight = e.loadScalar(queries.matrix(), query, sizes.count);
     Value factor = make<Exp2Op>(
-        make<arith::SubFOp>(peakOfKeys, splat(peakOfQuery, lanes)));
-    own = make<math::FmaOp>(own, factor, splat(weight, lanes));
+        make<arith::SubFOp>(peakOfKeys, e.splat(peakOfQuery, lanes)));
+    own = make<math::FmaOp>(own, factor, e.splat(weight, lanes));
   }
   SmallVector<Attribute> numbers;
   for (int64_t lane = 0; lane < lanes; ++lane) {
@@ -166,10 +166,10 @@ Value SummaryAttentionEmitter::maskScores(Value i, Value query, Value column,
   auto type = VectorType::get({lanes}, b.getI32Type());
   Value token = make<arith::AddIOp>(
       make<arith::ConstantOp>(DenseElementsAttr::get(type, numbers)),
-      splat(make<arith::IndexCastOp>(b.getI32Type(), column), lanes));
+      e.splat(make<arith::IndexCastOp>(b.getI32Type(), column), lanes));
   Value keep = make<arith::CmpIOp>(
       arith::CmpIPredicate::sle, token,
-      splat(make<arith::IndexCastOp>(b.getI32Type(), query), lanes));
+      e.splat(make<arith::IndexCastOp>(b.getI32Type(), query), lanes));
   Value none = e.splat(0, lanes);
   if (op.getKeyValid()) {
     Value counts =

@@ -85,12 +85,8 @@ private:
   mlir::Value maskScores(mlir::Value i, mlir::Value query, mlir::Value column,
                          mlir::Value scores);
 
-  mlir::Value splat(mlir::Value scalar, int64_t lanes) {
-    return mlir::vector::BroadcastOp::create(
-        b, loc, mlir::VectorType::get({lanes}, scalar.getType()), scalar);
-  }
   template <typename OpTy, typename... Args> OpTy make(Args &&...args) {
-    return OpTy::create(b, loc, std::forward<Args>(args)...);
+    return e.make<OpTy>(std::forward<Args>(args)...);
   }
 
   KernelEmitter &e;

@@ -142,7 +142,7 @@ void SummaryAttentionEmitter::clearState() {
 
 /// Two to the power of a scalar.
 Value SummaryAttentionEmitter::exponential(Value exponent) {
-  return make<vector::ExtractOp>(make<Exp2Op>(splat(exponent, 16)), 0);
+  return make<vector::ExtractOp>(make<Exp2Op>(e.splat(exponent, 16)), 0);
 }
 
 /// state = state 2^(peak - new peak) + slot 2^(maximum - new peak), but for the
@@ -167,8 +167,8 @@ void SummaryAttentionEmitter::mergeSlot(Value slot) {
             Value sum = e.loadRow(state, r, column, lanes, inside);
             Value part = e.loadRow(slots, slotRow, column, lanes, inside);
             if (scales) {
-              part = make<arith::MulFOp>(part, splat(own, lanes));
-              sum = make<math::FmaOp>(sum, splat(before, lanes), part);
+              part = make<arith::MulFOp>(part, e.splat(own, lanes));
+              sum = make<math::FmaOp>(sum, e.splat(before, lanes), part);
             } else {
               sum = make<arith::AddFOp>(sum, part);
             }
