@@ -463,6 +463,7 @@ class Mutant:
 
 @cache
 def made(recipe: str) -> Case:
+    """A kernel, its operands and the truth."""
     return RECIPES[recipe]()
 
 

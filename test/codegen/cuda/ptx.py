@@ -42,9 +42,10 @@ class Fault(Exception):
     """What a program must not do."""
 
 
-def in_runs(buffer: np.ndarray, count: int) -> np.ndarray:
-    """The bytes of a buffer as runs of so many, without the last if they are fewer."""
-    return buffer[: buffer.size // count * count].reshape(-1, count)
+def in_runs(memory: np.ndarray, count: int) -> np.ndarray:
+    """The bytes of a buffer, or of the shared memory of blocks, as runs of so many, without the last if they are fewer."""
+    whole = memory.shape[-1] // count * count
+    return memory[..., :whole].reshape(*memory.shape[:-1], -1, count)
 
 
 def first_of_each(ordered: np.ndarray) -> np.ndarray:
@@ -79,8 +80,9 @@ def names_of(operand: str) -> list[str]:
 
 
 @cache
-def parse(text: str, name: str) -> tuple[list[Instruction], dict[str, int]]:
-    """The statements of an entry and the places of its labels."""
+def parse(text: str, name: str) -> tuple[list[Instruction], dict[str, int], list[int]]:
+    """The statements of an entry, the places of its labels, and for each statement the place of the first from there on that jumps,
+    ends or waits."""
     text = re.sub(r"//[^\n]*", "", text)
     body = re.search(rf"\.entry {name}\(.*?\n\{{(.*?)\n\}}", text, re.DOTALL).group(1)
     body = re.sub(r"\.(reg|pragma)[^;]*;", "", body)
@@ -93,7 +95,8 @@ def parse(text: str, name: str) -> tuple[list[Instruction], dict[str, int]]:
         elif statement:
             guard, op, rest = re.match(r"(@!?%p\d+ )?(\S+) ?(.*)", statement).groups()
             code.append(Instruction((guard or "").strip(" @"), op, split_operands(rest), len(code)))
-    return code, labels
+    leaving = (s.place if s.op.startswith(("bra", "bar.", "ret")) else len(code) for s in reversed(code))
+    return code, labels, [*accumulate(leaving, min)][::-1]
 
 
 class Grid:
@@ -102,9 +105,7 @@ class Grid:
     def __init__(self, ptx: str, name: str, buffers: list[np.ndarray], grid: tuple[int, ...],
                  shared: int, landing: str = "early", seed: int = 0, sums: str = "in-order", block: tuple[int, ...] | None = None):
         self.sums = sums
-        self.code, self.labels = parse(ptx, name)
-        # For each statement the first from there on that jumps, ends or waits.
-        self.straight = list(accumulate(((s.place if s.op.startswith(("bra", "bar.", "ret")) else len(self.code)) for s in reversed(self.code)), min))[::-1]
+        self.code, self.labels, self.leaving = parse(ptx, name)
         entry = re.search(rf"\.entry {name}\(.*?\n\{{", ptx, re.DOTALL).group()
         needed = re.search(r"\.reqntid (\d+)(?:, (\d+), (\d+))?", entry)
         demanded = tuple(int(size or 1) for size in needed.groups()) if needed else None
@@ -120,7 +121,7 @@ class Grid:
         self.block = np.arange(self.blocks)[:, None]
         self.ids = (self.block % sizes[0], self.block // sizes[0] % sizes[1],
                     self.block // (sizes[0] * sizes[1]))
-        # Memory is seen as runs of the bytes that one thread moves, 16 at most.
+        # Whole runs of the bytes that one thread moves, 16 at most.
         self.shared_bytes, held = shared, -(-shared // 16) * 16
         self.shared = np.full((self.blocks, held), 0xFF, np.uint8)
         self.written = np.zeros((self.blocks, held), bool)
@@ -149,17 +150,13 @@ class Grid:
             blocks = come
             waiting.append(turn)
 
-    def in_runs(self, memory: np.ndarray, count: int) -> np.ndarray:
-        """What is known of shared memory, as runs of so many bytes: blocks x runs x count."""
-        return memory.reshape(self.blocks, -1, count)
-
     def touch(self, s: Instruction, where: tuple, count: int, who: np.ndarray, warp: int, writes: bool) -> None:
         """Checks, and notes, that `who` may touch these runs of shared memory now."""
         for owner in (self.writer, self.reader) if writes else (self.writer,):
-            old = self.in_runs(owner, count)[where]
+            old = in_runs(owner, count)[where]
             check(((old == EVERYBODY) | (old == WARP + warp) | (old == who)).all(),
                   f"{s.place}: {s.op} of bytes of a thread that was not met since")
-        self.in_runs(self.writer if writes else self.reader, count)[where] = who
+        in_runs(self.writer if writes else self.reader, count)[where] = who
 
     def meet(self, warp: int) -> None:
         """The threads of a warp meet."""
@@ -199,7 +196,7 @@ class Warp:
         while (here := int(np.where(parked, len(code) + 1, self.at).min())) < len(code):
             mask = (self.at == here) & ~parked
             # Up to a statement that threads may leave elsewhere, or where others are, these go on alone.
-            end = min(self.grid.straight[here], int(self.at.min(where=~mask & ~parked, initial=len(code))))
+            end = min(self.grid.leaving[here], int(self.at.min(where=~mask & ~parked, initial=len(code))))
             for statement in code[here:end]:
                 self.execute(statement, self.guarded(statement, mask))
             self.at[mask] = max(end, here + 1)
@@ -309,21 +306,21 @@ class Warp:
         threads = np.broadcast_to(32 * self.number + LANES, mask.shape)[mask][:, None]
         self.grid.touch(s, where, count, threads, self.number, writes)
         if whole:  # all lanes read what the address of one is for
-            self.grid.in_runs(self.grid.reader, count)[where] = WARP + self.number
+            in_runs(self.grid.reader, count)[where] = WARP + self.number
         return where
 
     def read_shared(self, s: Instruction, text: str, count: int, mask: np.ndarray, kind: str) -> np.ndarray:
         """Bytes of shared memory that the threads of mask may read: blocks x lanes x count, with any bytes for the others."""
         place = np.where(mask, self.shared_places(s, text, count, mask, kind), 0)
         where = self.grid.block, place // count
-        check((self.grid.in_runs(self.grid.written, count)[where] | ~mask[..., None]).all(), f"{s.place}: {s.op} of bytes that nobody has written")
+        check((in_runs(self.grid.written, count)[where] | ~mask[..., None]).all(), f"{s.place}: {s.op} of bytes that nobody has written")
         self.touch(s, mask, place, count, writes=False, whole=kind == "ldmatrix")
-        return self.grid.in_runs(self.grid.shared, count)[where]
+        return in_runs(self.grid.shared, count)[where]
 
     def write_shared(self, where: tuple, data: np.ndarray) -> None:
         """Runs of shared memory."""
-        self.grid.in_runs(self.grid.shared, data.shape[-1])[where] = data
-        self.grid.in_runs(self.grid.written, data.shape[-1])[where] = True
+        in_runs(self.grid.shared, data.shape[-1])[where] = data
+        in_runs(self.grid.written, data.shape[-1])[where] = True
 
     # Statements ----------------------------------------------------------------
 
@@ -510,7 +507,7 @@ class Warp:
         if early:
             land()
         else:
-            self.grid.in_runs(self.grid.written, count)[where] = False
+            in_runs(self.grid.written, count)[where] = False
             self.copies.append(land)
 
     # Products ----------------------------------------------------------------

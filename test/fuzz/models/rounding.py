@@ -157,6 +157,7 @@ class Plain(Exact):
         super().__init__(exact.seed, exact.storage, strict=exact.strict)
         self.weights, self.unknown = exact.weights, unknown
         self.results, self.noise, self.overflowed = iter(exact.trace), noise, False
+        self.has_slots = False  # the attention that is evaluated
 
     def run(self, evaluate):
         def overflow(_error, _flag):
@@ -212,6 +213,7 @@ class Plain(Exact):
         """Unknown: where scores are in the range of float32 although sums on the way to
         them may leave it, in one order or another.
         """
+        self.has_slots = bool(options.get("memory"))
         result = super().attend(path, q, k, v, kind=kind, **options)
         if kind != "softmax":
             return result
@@ -226,7 +228,9 @@ class Plain(Exact):
         others are mapped with is of the storage type.
         """
         of_queries, of_keys, vector = super().additive_tables(*arguments)
-        return of_queries, self._move(of_keys, STORED_UNITS[self.storage] / 2), vector
+        if self.has_slots:
+            of_keys = self._move(of_keys, STORED_UNITS[self.storage] / 2)
+        return of_queries, of_keys, vector
 
     def mix(self, weights, v):
         return net.Net.mix(self, weights, v)
