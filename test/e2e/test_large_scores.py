@@ -169,3 +169,30 @@ def test_rows_of_infinite_scores_are_not_empty(level, tmp_path):
     nan = np.nan
     np.testing.assert_array_equal(got["y"].ravel(), np.float32([nan, 2.5, nan]))
     np.testing.assert_array_equal(got["z"].ravel(), np.float32([nan, 1.5, nan]))
+
+
+@pytest.mark.parametrize("scale", [2e38, -3e38])
+@pytest.mark.parametrize("tokens", [(16, 16), (3, 21)])  # of a vector for each key, or not
+@pytest.mark.parametrize("level", ["native", "x86-64-v3"])
+def test_scales_up_to_the_greatest_number(level, tokens, scale, tmp_path):
+    """To the base of two a scale is 1.44 times as large."""
+    queries, keys = tokens
+    shapes = {"q": [16, queries, 2], "k": [16, keys, 2], "v": [16, keys, 2]}
+    layer = {"name": "y", "op": "attention", "query": "q", "key": "k", "value": "v"}
+    layer |= {"heads": 2, "scale": 1, "score": f"score * {scale:e}"}
+    model = {"hova": 1, "name": "scale", "layers": [layer], "outputs": {"y": "y"}}
+    model["inputs"] = {name: {"shape": shape} for name, shape in shapes.items()}
+    path = tmp_path / "model.json"
+    path.write_text(json.dumps(model))
+    random, arguments, x = np.random.default_rng(1), [], {}
+    for name, shape in shapes.items():
+        # Products of heads with one channel; the scores are numbers.
+        x[name] = random.permuted(np.linspace(-1, 1, np.prod(shape)).astype(np.float32)).reshape(shape)
+        np.save(tmp_path / f"{name}.npy", x[name])
+        arguments += ["--input", f"{name}={tmp_path / name}.npy"]
+    run(HOVA, "compile", path, "--march", level, "-o", tmp_path / "program")
+    run(tmp_path / "program", *arguments, "--output-dir", tmp_path / "got")
+    raw = x["q"][:, :, None] * x["k"][:, None]
+    best = (np.sign(scale) * raw).argmax(2)
+    want = np.take_along_axis(x["v"], best, 1)
+    np.testing.assert_array_equal(outputs(tmp_path / "got")["y"], want)

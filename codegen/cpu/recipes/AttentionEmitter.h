@@ -175,7 +175,7 @@ private:
                         : !(form.conditions.empty() && form.isRaw());
   }
   /// Whether the exponential takes on the factor of scores.
-  bool leavesFactor() { return form.factor > 0 && op.hasSoftmax(); }
+  bool leavesFactor() { return form.leavesFactor() && op.hasSoftmax(); }
   /// Whether the region does more to scores than a factor in front of the
   /// exponential, or gives them away.
   bool scalesEarly() {

@@ -236,7 +236,7 @@ Value AttentionEmitter::reducePanels(
 /// What maxima are multiplied with: the factor that the region leaves, and the
 /// change of base.
 double AttentionEmitter::exponent() {
-  return (form.factor > 0 ? form.factor : 1) / std::log(2.0);
+  return (form.leavesFactor() ? form.factor : 1) / std::log(2.0);
 }
 
 /// The product of a maximum in f32 is off by one half at most up to here, which

@@ -25,7 +25,8 @@ bool keepsTokensInLanes(AttentionOp op) {
   ScoreForm form(op.scoreRegion());
   bool isPlain = op.getSimilarity().isProduct() && op.hasSoftmax() &&
                  !op.getMemoryKey() && !op.getBlock() && !op.getScores() &&
-                 form.isRaw() && form.conditions.empty();
+                 form.isRaw() && form.conditions.empty() &&
+                 std::abs(form.factor) <= ScoreForm::kMostFactor;
   return isPlain && shapeOf(op.getKey())[1] == shapeOf(op.getQuery())[1];
 }
 

@@ -179,7 +179,7 @@ Value ScalarFunctions::emit(Operation &op, ValueRange operands) {
       .Case<math::TanhOp>([&](auto) { return tanh(operands[0]); })
       .Case<math::ErfOp>([&](auto) { return erf(operands[0]); })
       .Case<math::RsqrtOp>([&](auto) {
-        return intrinsic("llvm.nvvm.rsqrt.approx.ftz.f", operands[0]);
+        return intrinsic("llvm.nvvm.rsqrt.approx.f", operands[0]);
       })
       .Case<arith::DivFOp>([&](arith::DivFOp) -> Value {
         // Other quotients are rounded to nearest.

@@ -25,15 +25,25 @@ OnlineSoftmax::OnlineSoftmax(KernelBuilder &b, Type element, double scoreFactor,
 /// that differ are so far apart that one has all the weight, whatever the
 /// factor is: a power of two makes both products exact. Weights of f16 bear
 /// less.
+///
+/// That power may be twice `scoreFactor`, and then its product overflows where
+/// the score is a number yet. A quarter of it takes its place there. Where the
+/// power is at most 1, no product is greater than the raw score.
 Value OnlineSoftmax::factorsOf(Value most) {
   double bearable = element.isF16() ? 0x1p28 : 0x1p30;
-  double farthest = std::min(bearable / factor, 0x1p127);
   double exact = std::exp2(std::round(std::log2(factor)));
   return b.map(most.getType(), most, [&](ValueRange x, Value, Value) -> Value {
-    Value isFar = arith::CmpFOp::create(b, arith::CmpFPredicate::OGT,
-                                        math::AbsFOp::create(b, x[0]),
-                                        b.number(farthest));
-    return arith::SelectOp::create(b, isFar, b.number(exact), b.number(factor));
+    Value size = math::AbsFOp::create(b, x[0]), own = b.number(factor);
+    auto takeBeyond = [&](double limit, double other) {
+      Value isFar = arith::CmpFOp::create(b, arith::CmpFPredicate::OGT, size,
+                                          b.number(limit));
+      own = arith::SelectOp::create(b, isFar, b.number(other), own);
+    };
+    takeBeyond(std::min(bearable / factor, 0x1p127), exact);
+    if (exact > 1) {
+      takeBeyond(0x1p127 / exact, exact / 4);
+    }
+    return own;
   });
 }
 

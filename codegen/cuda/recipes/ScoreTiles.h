@@ -62,7 +62,7 @@ public:
 private:
   using Elements = llvm::SmallVector<std::pair<ElementOp, mlir::Value>>;
 
-  bool leavesFactor() const { return hasSoftmax && form.factor > 0; }
+  bool leavesFactor() const { return hasSoftmax && form.leavesFactor(); }
   mlir::Value getScore() const {
     return leavesFactor() ? form.early : form.region.getYield().getScore();
   }

@@ -122,6 +122,19 @@ def far_scores(halves: str, exponent: int) -> Case:
     return attention_case(n, q, k, v, 1, scale, "")
 
 
+def greatest_scores(halves: str, scale: float) -> Case:
+    """Scores up to the greatest numbers of f32, which few keys of different turns have; queries of both signs."""
+    n, keys = Numbers(halves), 150
+    q, k = np.zeros((1, 4, 8)), np.zeros((1, keys, 8))
+    size = min(np.sqrt(3.3e38 / scale), 1.7e19)  # raw scores are numbers too
+    q[0, :, 0], k[0, :, 0] = [size, -size, size / 2, 0], size * np.linspace(-0.9, 1, keys)
+    for x in (q, k):
+        n.store(x.astype(np.float32) if halves == "f32" else NARROW[halves](x.astype(np.float32)), 0, np.nan)
+    v = (n.wide if halves == "f32" else n.narrow)(1, keys, 8)
+    return attention_case(n, *(x.astype(np.float64) if halves == "f32" else WIDEN[halves](x).astype(np.float64) for x in n.operands[:2]), v, 1,
+                          scale, "")
+
+
 def additive(halves: str, queries: int, keys: int, widths: tuple[int, int], limit: float) -> Case:
     """Scores are sums of tanh; some keys come from a memory."""
     n, batch, heads, slots = Numbers(halves), 2, 2, 5

@@ -63,7 +63,7 @@ FUNCTIONS = {
     "math.tanh": (np.tanh, 1.4, "result"),
     "math.erf": (erf, 3.6, "absolute"),
     "math.sqrt": (np.sqrt, 0.5, "result"),
-    "math.rsqrt": (lambda x: 1 / np.sqrt(x), 0.5, "normal"),
+    "math.rsqrt": (lambda x: 1 / np.sqrt(x), 0.5, "result"),
     "1 /": (lambda x: 1 / x, 0.5, "normal"),
     "math.absf": (np.abs, 0, "result"),
     "math.floor": (np.floor, 0, "result"),

@@ -4,7 +4,7 @@
 maximum. docs/rationale/large-scores.md says how. The truth is a softmax in float64."""
 
 import pytest
-from attention_modules import far_scores
+from attention_modules import far_scores, greatest_scores
 
 
 @pytest.mark.parametrize(("halves", "exponent"), [(halves, exponent) for halves in ("f32", "bf16", "f16")
@@ -14,3 +14,11 @@ def test_turns_agree_about_their_maximum(halves, exponent, tmp_path):
     # Few keys have all the weight, so the rounding of weights counts beside that of results.
     for result in (case.run("late", 1), *case.emulate(tmp_path, [("late", 1)])):
         assert case.error(result) <= 1.25 * case.limit
+
+
+@pytest.mark.parametrize(("halves", "scale"), [("f32", 0.171875), ("f32", 1.9), ("f32", 1e10), ("f32", 1e38), ("f32", 3e38), ("bf16", 1.0), ("bf16", 3e38),
+                                                ("f16", 1e30), ("f16", 3e38)])
+def test_the_greatest_numbers_are_scores(halves, scale, tmp_path):
+    case = greatest_scores(halves, scale)
+    for result in (case.run("late", 1), *case.emulate(tmp_path, [("late", 1)])):
+        assert case.error(result) <= case.limit
