@@ -163,6 +163,14 @@ struct AttentionRecipe
                              extentsOf(own).columns, keyWidth, resultWidth,
                              needsMore);
   }
+  bool takesSchedule(Operation *op, CudaScheduleAttr schedule) const {
+    CudaScheduleAttr own = chooseSchedule(op);
+    int64_t step = schedule.getStep();
+    return canHoldSums(schedule) && schedule.getColumns() == own.getColumns() &&
+           schedule.getColumnWarps() == 1 &&
+           schedule.getStages() == own.getStages() &&
+           (step == 16 || step == 32 || step == 64);
+  }
   Grid getGrid(Operation *op, CudaScheduleAttr schedule) const {
     auto own = cast<AttentionOp>(op);
     ArrayRef<int64_t> queries = shapeOf(own.getQuery());

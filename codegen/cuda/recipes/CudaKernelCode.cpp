@@ -23,6 +23,23 @@ static StageOp stageOf(KernelOp kernel) {
   return isScaled ? stages[1] : StageOp();
 }
 
+/// The code of a kernel is right under the schedule that its recipe chooses,
+/// and under others if that says so.
+static LogicalResult checkEdited(KernelOp kernel, Operation *anchor,
+                                 ArrayRef<Operation *> joined) {
+  auto own = cast<CudaScheduleAttr>(kernel.getScheduleAttr());
+  CudaScheduleAttr chosen = chooseSchedule(anchor, joined);
+  if (!chosen) {
+    return failure();
+  }
+  auto recipe = dyn_cast<CudaRecipeOpInterface>(anchor);
+  if (own == chosen || (recipe && recipe.takesSchedule(own))) {
+    return success();
+  }
+  return kernel.emitOpError("has no code for a GPU under its schedule, ")
+         << own << "; the compiler chooses " << chosen;
+}
+
 LogicalResult CudaKernelCode::checkSchedule(KernelOp kernel) const {
   if (!isa_and_nonnull<CudaScheduleAttr>(kernel.getScheduleAttr())) {
     return kernel.emitOpError("expects the schedule of a GPU, "
@@ -46,7 +63,7 @@ LogicalResult CudaKernelCode::checkSchedule(KernelOp kernel) const {
              << stage.getAnchor()->getName() << "'";
     }
   }
-  return success();
+  return checkEdited(kernel, stage.getAnchor(), ArrayRef(ops).drop_front());
 }
 
 int64_t CudaKernelCode::getExecutedMacs(Operation *op) const {

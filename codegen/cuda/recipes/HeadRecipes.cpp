@@ -132,6 +132,12 @@ struct HeadLogitsRecipe
     }
     return CudaScheduleAttr::get(op->getContext(), kRows, columns, 4, 1, 1, 1);
   }
+  bool takesSchedule(Operation *op, CudaScheduleAttr schedule) const {
+    CudaScheduleAttr own = chooseSchedule(op);
+    return canHoldSums(schedule) && schedule.getColumns() == own.getColumns() &&
+           schedule.getColumnWarps() == 1 && schedule.getStep() == 1 &&
+           schedule.getStages() == 1;
+  }
   Grid getGrid(Operation *op, CudaScheduleAttr schedule) const {
     ArrayRef<int64_t> shape = shapeOf(op->getResult(0));
     return {llvm::divideCeilSigned(staticSize(shape.drop_back()),

@@ -1,6 +1,7 @@
 //===- ProductRecipe.cpp - Products with a weight matrix, on a GPU --------===//
 // SPDX-License-Identifier: Apache-2.0
 
+#include "codegen/cuda/Sm80.h"
 #include "codegen/cuda/recipes/CudaKernels.h"
 #include "codegen/cuda/recipes/GroupEmitter.h"
 #include "codegen/cuda/recipes/Recipe.h"
@@ -84,6 +85,15 @@ static LogicalResult checkWeightType(Operation *op, Type x, Value weight) {
   return success();
 }
 
+/// A turn of the main loop reads one part of the inner dimension while another
+/// is copied.
+static bool isProductSchedule(CudaScheduleAttr schedule) {
+  constexpr int64_t kMostStep = 4 * kSegment;
+  int64_t step = schedule.getStep();
+  return canHoldSums(schedule) && step == boxColumns(step) &&
+         step <= kMostStep && schedule.getStages() > 1;
+}
+
 namespace {
 struct ProductRecipe
     : CudaRecipeOpInterface::ExternalModel<ProductRecipe, LinearOp> {
@@ -102,6 +112,9 @@ struct ProductRecipe
           cast<CudaRecipeOpInterface>(scaling).getScaledColumns());
     }
     return scheduleProduct(x, rows, inner, shape.back());
+  }
+  bool takesSchedule(Operation *op, CudaScheduleAttr schedule) const {
+    return !scalingOf(op) && isProductSchedule(schedule);
   }
   bool takesFactors(Operation *op, int64_t columns) const {
     Value x = cast<LinearOp>(op).getX();
@@ -139,6 +152,9 @@ struct LinearPartsRecipe
     return scheduleProduct(x, staticSize(shape.drop_back().drop_front()),
                            shapeOf(own.getX()).back() / shape.front(),
                            shape.back(), shape.front());
+  }
+  bool takesSchedule(Operation *, CudaScheduleAttr schedule) const {
+    return isProductSchedule(schedule);
   }
   Grid getGrid(Operation *op, CudaScheduleAttr schedule) const {
     ArrayRef<int64_t> shape = shapeOf(op->getResult(0));
@@ -229,6 +245,9 @@ struct ProjectTokensRecipe
       return {};
     }
     return scheduleInnerProduct(x, shapeOf(own.getX())[1]);
+  }
+  bool takesSchedule(Operation *, CudaScheduleAttr schedule) const {
+    return isProductSchedule(schedule) && schedule.getColumnWarps() == 1;
   }
   Grid getGrid(Operation *op, CudaScheduleAttr schedule) const {
     ArrayRef<int64_t> shape = shapeOf(op->getResult(0));

@@ -52,6 +52,11 @@ mlir::Operation *tileAnchorOf(KernelOp kernel);
 CudaScheduleAttr chooseSchedule(mlir::Operation *anchor,
                                 llvm::ArrayRef<mlir::Operation *> joined);
 
+/// Whether the warps of a block can have the sums of a product of the extents
+/// of its tile, in registers that a thread has: what recipes ask that take
+/// other schedules than they choose.
+bool canHoldSums(CudaScheduleAttr schedule);
+
 /// Its grid under a schedule.
 Grid gridOf(mlir::Operation *anchor, CudaScheduleAttr schedule);
 

@@ -21,6 +21,11 @@ def Hova_CudaRecipeOpInterface : OpInterface<"CudaRecipeOpInterface"> {
       where there is no code for it.
     }], "::hova::CudaScheduleAttr", "chooseSchedule">,
     InterfaceMethod<[{
+      Whether there is right code under this schedule too, which is not the one
+      that the recipe chooses: who edits a dump may try others.
+    }], "bool", "takesSchedule", (ins "::hova::CudaScheduleAttr":$schedule), "",
+      "return false;">,
+    InterfaceMethod<[{
       The blocks of the kernel's grid under this schedule.
     }], "::hova::Grid", "getGrid", (ins "::hova::CudaScheduleAttr":$schedule)>,
     InterfaceMethod<[{

@@ -174,6 +174,16 @@ CudaScheduleAttr chooseSchedule(Operation *anchor,
   return {};
 }
 
+bool canHoldSums(CudaScheduleAttr schedule) {
+  constexpr int64_t kMmaRows = 16, kMmaColumns = 16; // two beside each other
+  constexpr int64_t kMostSums = 256;                 // of a thread
+  return schedule.getRows() % (kMmaRows * schedule.getRowWarps()) == 0 &&
+         schedule.getColumns() % (kMmaColumns * schedule.getColumnWarps()) ==
+             0 &&
+         schedule.getRows() * schedule.getColumns() <=
+             kMostSums * kLanes * schedule.warps();
+}
+
 Grid gridOf(Operation *anchor, CudaScheduleAttr schedule) {
   auto recipe = dyn_cast<CudaRecipeOpInterface>(anchor);
   return recipe ? recipe.getGrid(schedule) : gridOfTiles(anchor, schedule);

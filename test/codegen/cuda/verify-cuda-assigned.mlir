@@ -173,3 +173,200 @@ func.func @main(%x: tensor<1x4x8xbf16>, %w: tensor<8x8xbf16>) -> tensor<1x4x8xf3
   } : (tensor<1x4x8xbf16>, tensor<8x8xbf16>) -> tensor<1x4x8xf32>
   return %r : tensor<1x4x8xf32>
 }
+
+// -----
+
+func.func @main(%x: tensor<1x4x8xbf16>, %w: tensor<8x8xbf16>) -> tensor<1x4x8xf32> {
+  // expected-error@+1 {{has no code for a GPU under its schedule, #hova_cuda.schedule<rows = 65, columns = 64, row_warps = 2, column_warps = 2, step = 32, stages = 3>; the compiler chooses #hova_cuda.schedule<rows = 64, columns = 64, row_warps = 2, column_warps = 2, step = 32, stages = 3>}}
+  %r = hova.kernel "k" units<batch 1, token 4>(%x, %w) attributes {schedule = #hova_cuda.schedule<rows = 65, columns = 64, row_warps = 2, column_warps = 2, step = 32, stages = 3>} {
+  ^bb0(%i: tensor<1x4x8xbf16>, %j: tensor<8x8xbf16>):
+    %s = hova.stage [#hova.layout<rows 8>] {
+      %1 = hova.linear %i, %j : tensor<1x4x8xbf16>, tensor<8x8xbf16> -> tensor<1x4x8xf32>
+      hova.yield %1 : tensor<1x4x8xf32>
+    } : tensor<1x4x8xf32>
+    hova.yield %s : tensor<1x4x8xf32>
+  } : (tensor<1x4x8xbf16>, tensor<8x8xbf16>) -> tensor<1x4x8xf32>
+  return %r : tensor<1x4x8xf32>
+}
+
+// -----
+
+func.func @main(%x: tensor<1x4x8xbf16>, %w: tensor<8x8xbf16>) -> tensor<1x4x8xf32> {
+  // expected-error@+1 {{has no code for a GPU under its schedule, #hova_cuda.schedule<rows = 16, columns = 64, row_warps = 2, column_warps = 2, step = 32, stages = 3>; the compiler chooses #hova_cuda.schedule<rows = 64, columns = 64, row_warps = 2, column_warps = 2, step = 32, stages = 3>}}
+  %r = hova.kernel "k" units<batch 1, token 4>(%x, %w) attributes {schedule = #hova_cuda.schedule<rows = 16, columns = 64, row_warps = 2, column_warps = 2, step = 32, stages = 3>} {
+  ^bb0(%i: tensor<1x4x8xbf16>, %j: tensor<8x8xbf16>):
+    %s = hova.stage [#hova.layout<rows 8>] {
+      %1 = hova.linear %i, %j : tensor<1x4x8xbf16>, tensor<8x8xbf16> -> tensor<1x4x8xf32>
+      hova.yield %1 : tensor<1x4x8xf32>
+    } : tensor<1x4x8xf32>
+    hova.yield %s : tensor<1x4x8xf32>
+  } : (tensor<1x4x8xbf16>, tensor<8x8xbf16>) -> tensor<1x4x8xf32>
+  return %r : tensor<1x4x8xf32>
+}
+
+// -----
+
+func.func @main(%x: tensor<1x4x8xbf16>, %w: tensor<8x8xbf16>) -> tensor<1x4x8xf32> {
+  // expected-error@+1 {{has no code for a GPU under its schedule, #hova_cuda.schedule<rows = 64, columns = 16, row_warps = 2, column_warps = 2, step = 32, stages = 3>; the compiler chooses #hova_cuda.schedule<rows = 64, columns = 64, row_warps = 2, column_warps = 2, step = 32, stages = 3>}}
+  %r = hova.kernel "k" units<batch 1, token 4>(%x, %w) attributes {schedule = #hova_cuda.schedule<rows = 64, columns = 16, row_warps = 2, column_warps = 2, step = 32, stages = 3>} {
+  ^bb0(%i: tensor<1x4x8xbf16>, %j: tensor<8x8xbf16>):
+    %s = hova.stage [#hova.layout<rows 8>] {
+      %1 = hova.linear %i, %j : tensor<1x4x8xbf16>, tensor<8x8xbf16> -> tensor<1x4x8xf32>
+      hova.yield %1 : tensor<1x4x8xf32>
+    } : tensor<1x4x8xf32>
+    hova.yield %s : tensor<1x4x8xf32>
+  } : (tensor<1x4x8xbf16>, tensor<8x8xbf16>) -> tensor<1x4x8xf32>
+  return %r : tensor<1x4x8xf32>
+}
+
+// -----
+
+func.func @main(%x: tensor<1x4x8xbf16>, %w: tensor<8x8xbf16>) -> tensor<1x4x8xf32> {
+  // expected-error@+1 {{has no code for a GPU under its schedule, #hova_cuda.schedule<rows = 1024, columns = 1024, row_warps = 1, column_warps = 1, step = 32, stages = 3>; the compiler chooses #hova_cuda.schedule<rows = 64, columns = 64, row_warps = 2, column_warps = 2, step = 32, stages = 3>}}
+  %r = hova.kernel "k" units<batch 1, token 4>(%x, %w) attributes {schedule = #hova_cuda.schedule<rows = 1024, columns = 1024, row_warps = 1, column_warps = 1, step = 32, stages = 3>} {
+  ^bb0(%i: tensor<1x4x8xbf16>, %j: tensor<8x8xbf16>):
+    %s = hova.stage [#hova.layout<rows 8>] {
+      %1 = hova.linear %i, %j : tensor<1x4x8xbf16>, tensor<8x8xbf16> -> tensor<1x4x8xf32>
+      hova.yield %1 : tensor<1x4x8xf32>
+    } : tensor<1x4x8xf32>
+    hova.yield %s : tensor<1x4x8xf32>
+  } : (tensor<1x4x8xbf16>, tensor<8x8xbf16>) -> tensor<1x4x8xf32>
+  return %r : tensor<1x4x8xf32>
+}
+
+// -----
+
+func.func @main(%x: tensor<1x4x8xbf16>, %w: tensor<8x8xbf16>) -> tensor<1x4x8xf32> {
+  // expected-error@+1 {{has no code for a GPU under its schedule, #hova_cuda.schedule<rows = 64, columns = 64, row_warps = 2, column_warps = 2, step = 48, stages = 3>; the compiler chooses #hova_cuda.schedule<rows = 64, columns = 64, row_warps = 2, column_warps = 2, step = 32, stages = 3>}}
+  %r = hova.kernel "k" units<batch 1, token 4>(%x, %w) attributes {schedule = #hova_cuda.schedule<rows = 64, columns = 64, row_warps = 2, column_warps = 2, step = 48, stages = 3>} {
+  ^bb0(%i: tensor<1x4x8xbf16>, %j: tensor<8x8xbf16>):
+    %s = hova.stage [#hova.layout<rows 8>] {
+      %1 = hova.linear %i, %j : tensor<1x4x8xbf16>, tensor<8x8xbf16> -> tensor<1x4x8xf32>
+      hova.yield %1 : tensor<1x4x8xf32>
+    } : tensor<1x4x8xf32>
+    hova.yield %s : tensor<1x4x8xf32>
+  } : (tensor<1x4x8xbf16>, tensor<8x8xbf16>) -> tensor<1x4x8xf32>
+  return %r : tensor<1x4x8xf32>
+}
+
+// -----
+
+func.func @main(%x: tensor<1x4x8xbf16>, %w: tensor<8x8xbf16>) -> tensor<1x4x8xf32> {
+  // expected-error@+1 {{has no code for a GPU under its schedule, #hova_cuda.schedule<rows = 64, columns = 64, row_warps = 2, column_warps = 2, step = 32>; the compiler chooses #hova_cuda.schedule<rows = 64, columns = 64, row_warps = 2, column_warps = 2, step = 32, stages = 3>}}
+  %r = hova.kernel "k" units<batch 1, token 4>(%x, %w) attributes {schedule = #hova_cuda.schedule<rows = 64, columns = 64, row_warps = 2, column_warps = 2, step = 32>} {
+  ^bb0(%i: tensor<1x4x8xbf16>, %j: tensor<8x8xbf16>):
+    %s = hova.stage [#hova.layout<rows 8>] {
+      %1 = hova.linear %i, %j : tensor<1x4x8xbf16>, tensor<8x8xbf16> -> tensor<1x4x8xf32>
+      hova.yield %1 : tensor<1x4x8xf32>
+    } : tensor<1x4x8xf32>
+    hova.yield %s : tensor<1x4x8xf32>
+  } : (tensor<1x4x8xbf16>, tensor<8x8xbf16>) -> tensor<1x4x8xf32>
+  return %r : tensor<1x4x8xf32>
+}
+
+// -----
+
+func.func @main(%x: tensor<1x4x8xf32>) -> tensor<1x4x8xf32> {
+  // expected-error@+1 {{has no code for a GPU under its schedule, #hova_cuda.schedule<rows = 3, columns = 64, row_warps = 4, column_warps = 1>; the compiler chooses #hova_cuda.schedule<rows = 4, columns = 64, row_warps = 4, column_warps = 1>}}
+  %r = hova.kernel "k" units<batch 1, token 4>(%x) attributes {schedule = #hova_cuda.schedule<rows = 3, columns = 64, row_warps = 4, column_warps = 1>} {
+  ^bb0(%i: tensor<1x4x8xf32>):
+    %s = hova.stage [#hova.layout<rows 8>] {
+      %1 = hova.add %i, %i : tensor<1x4x8xf32>, tensor<1x4x8xf32>
+      hova.yield %1 : tensor<1x4x8xf32>
+    } : tensor<1x4x8xf32>
+    hova.yield %s : tensor<1x4x8xf32>
+  } : (tensor<1x4x8xf32>) -> tensor<1x4x8xf32>
+  return %r : tensor<1x4x8xf32>
+}
+
+// -----
+
+// Half of a norm's row.
+func.func @main(%x: tensor<1x4x128xf32>) -> tensor<1x4x128xf32> {
+  // expected-error@+1 {{has no code for a GPU under its schedule, #hova_cuda.schedule<rows = 4, columns = 64, row_warps = 4, column_warps = 1>; the compiler chooses #hova_cuda.schedule<rows = 4, columns = 128, row_warps = 4, column_warps = 1>}}
+  %r = hova.kernel "k" units<batch 1, token 4>(%x) attributes {schedule = #hova_cuda.schedule<rows = 4, columns = 64, row_warps = 4, column_warps = 1>} {
+  ^bb0(%i: tensor<1x4x128xf32>):
+    %s = hova.stage [#hova.layout<rows 128>] {
+      %1 = hova.layer_norm %i {eps = 1.0e-5 : f64} : tensor<1x4x128xf32>
+      hova.yield %1 : tensor<1x4x128xf32>
+    } : tensor<1x4x128xf32>
+    hova.yield %s : tensor<1x4x128xf32>
+  } : (tensor<1x4x128xf32>) -> tensor<1x4x128xf32>
+  return %r : tensor<1x4x128xf32>
+}
+
+// -----
+
+func.func @main(%x: tensor<1x4x8xbf16>) -> tensor<1x4x8xbf16> {
+  // expected-error@+1 {{has no code for a GPU under its schedule, #hova_cuda.schedule<rows = 24, columns = 32, row_warps = 1, column_warps = 1, step = 16, stages = 2>; the compiler chooses #hova_cuda.schedule<rows = 16, columns = 32, row_warps = 1, column_warps = 1, step = 16, stages = 2>}}
+  %r = hova.kernel "k" units<batch 1, token 4>(%x) attributes {schedule = #hova_cuda.schedule<rows = 24, columns = 32, row_warps = 1, column_warps = 1, step = 16, stages = 2>} {
+  ^bb0(%i: tensor<1x4x8xbf16>):
+    %s = hova.stage [#hova.layout<rows 8>] {
+      %1 = hova.attention %i, %i, %i {heads = 1 : i64} : (tensor<1x4x8xbf16>, tensor<1x4x8xbf16>, tensor<1x4x8xbf16>) -> tensor<1x4x8xbf16> scores {
+      ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index):
+        %all = arith.constant true
+        hova.score_yield %raw kept %all
+      }
+      hova.yield %1 : tensor<1x4x8xbf16>
+    } : tensor<1x4x8xbf16>
+    hova.yield %s : tensor<1x4x8xbf16>
+  } : (tensor<1x4x8xbf16>) -> tensor<1x4x8xbf16>
+  return %r : tensor<1x4x8xbf16>
+}
+
+// -----
+
+func.func @main(%x: tensor<1x4x8xbf16>) -> tensor<1x4x8xbf16> {
+  // expected-error@+1 {{has no code for a GPU under its schedule, #hova_cuda.schedule<rows = 16, columns = 64, row_warps = 1, column_warps = 1, step = 16, stages = 2>; the compiler chooses #hova_cuda.schedule<rows = 16, columns = 32, row_warps = 1, column_warps = 1, step = 16, stages = 2>}}
+  %r = hova.kernel "k" units<batch 1, token 4>(%x) attributes {schedule = #hova_cuda.schedule<rows = 16, columns = 64, row_warps = 1, column_warps = 1, step = 16, stages = 2>} {
+  ^bb0(%i: tensor<1x4x8xbf16>):
+    %s = hova.stage [#hova.layout<rows 8>] {
+      %1 = hova.attention %i, %i, %i {heads = 1 : i64} : (tensor<1x4x8xbf16>, tensor<1x4x8xbf16>, tensor<1x4x8xbf16>) -> tensor<1x4x8xbf16> scores {
+      ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index):
+        %all = arith.constant true
+        hova.score_yield %raw kept %all
+      }
+      hova.yield %1 : tensor<1x4x8xbf16>
+    } : tensor<1x4x8xbf16>
+    hova.yield %s : tensor<1x4x8xbf16>
+  } : (tensor<1x4x8xbf16>) -> tensor<1x4x8xbf16>
+  return %r : tensor<1x4x8xbf16>
+}
+
+// -----
+
+func.func @main(%x: tensor<1x4x8xbf16>) -> tensor<1x4x8xbf16> {
+  // expected-error@+1 {{has no code for a GPU under its schedule, #hova_cuda.schedule<rows = 16, columns = 32, row_warps = 1, column_warps = 1, step = 24, stages = 2>; the compiler chooses #hova_cuda.schedule<rows = 16, columns = 32, row_warps = 1, column_warps = 1, step = 16, stages = 2>}}
+  %r = hova.kernel "k" units<batch 1, token 4>(%x) attributes {schedule = #hova_cuda.schedule<rows = 16, columns = 32, row_warps = 1, column_warps = 1, step = 24, stages = 2>} {
+  ^bb0(%i: tensor<1x4x8xbf16>):
+    %s = hova.stage [#hova.layout<rows 8>] {
+      %1 = hova.attention %i, %i, %i {heads = 1 : i64} : (tensor<1x4x8xbf16>, tensor<1x4x8xbf16>, tensor<1x4x8xbf16>) -> tensor<1x4x8xbf16> scores {
+      ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index):
+        %all = arith.constant true
+        hova.score_yield %raw kept %all
+      }
+      hova.yield %1 : tensor<1x4x8xbf16>
+    } : tensor<1x4x8xbf16>
+    hova.yield %s : tensor<1x4x8xbf16>
+  } : (tensor<1x4x8xbf16>) -> tensor<1x4x8xbf16>
+  return %r : tensor<1x4x8xbf16>
+}
+
+// -----
+
+func.func @main(%x: tensor<1x4x8xbf16>) -> tensor<1x4x8xbf16> {
+  // expected-error@+1 {{has no code for a GPU under its schedule, #hova_cuda.schedule<rows = 16, columns = 32, row_warps = 1, column_warps = 1, step = 16, stages = 3>; the compiler chooses #hova_cuda.schedule<rows = 16, columns = 32, row_warps = 1, column_warps = 1, step = 16, stages = 2>}}
+  %r = hova.kernel "k" units<batch 1, token 4>(%x) attributes {schedule = #hova_cuda.schedule<rows = 16, columns = 32, row_warps = 1, column_warps = 1, step = 16, stages = 3>} {
+  ^bb0(%i: tensor<1x4x8xbf16>):
+    %s = hova.stage [#hova.layout<rows 8>] {
+      %1 = hova.attention %i, %i, %i {heads = 1 : i64} : (tensor<1x4x8xbf16>, tensor<1x4x8xbf16>, tensor<1x4x8xbf16>) -> tensor<1x4x8xbf16> scores {
+      ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index):
+        %all = arith.constant true
+        hova.score_yield %raw kept %all
+      }
+      hova.yield %1 : tensor<1x4x8xbf16>
+    } : tensor<1x4x8xbf16>
+    hova.yield %s : tensor<1x4x8xbf16>
+  } : (tensor<1x4x8xbf16>) -> tensor<1x4x8xbf16>
+  return %r : tensor<1x4x8xbf16>
+}
