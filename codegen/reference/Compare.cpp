@@ -74,14 +74,17 @@ class Errors {
 public:
   explicit Errors(Comparison &into) : into(into) {}
 
-  void add(int64_t index, double got, double want, double bound) {
+  /// The root mean square is that of the elements which are `averaged`.
+  void add(int64_t index, double got, double want, double bound,
+           bool averaged = true) {
     double error = 0;
     if (!agreeOnSpecials(got, want)) {
       error = std::numeric_limits<double>::infinity();
       ++specials;
     } else if (std::isfinite(want)) {
       error = std::abs(got - want);
-      squares += error * error;
+      squares += averaged ? error * error : 0;
+      summands += averaged;
       ++into.compared;
     }
     over += error > bound;
@@ -92,12 +95,12 @@ public:
   void finish(int64_t elements) {
     into.elements = elements;
     into.rmsError =
-        into.compared ? std::sqrt(squares / static_cast<double>(into.compared))
-                      : 0;
+        summands ? std::sqrt(squares / static_cast<double>(summands)) : 0;
   }
 
   int64_t specials = 0;
   int64_t over = 0;
+  int64_t summands = 0; ///< of the mean
 
 private:
   void keepWorst(const ElementDifference &difference) {
@@ -241,6 +244,18 @@ PlainError hova::measurePlain(const HostTensor &plain, const HostTensor &want) {
   return error;
 }
 
+PlainError hova::measureSpread(const HostTensor &neighbour,
+                               const HostTensor &want) {
+  PlainError error;
+  for (int64_t i = 0, e = want.size(); i < e; ++i) {
+    if (std::isfinite(want.at(i)) && std::isfinite(neighbour.at(i))) {
+      error.spread =
+          std::max(error.spread, std::abs(neighbour.at(i) - want.at(i)));
+    }
+  }
+  return error;
+}
+
 Comparison hova::compareModel(const HostTensor &got, const HostTensor &plain,
                               const HostTensor &want, Storage storage,
                               const PlainError &others,
@@ -254,10 +269,11 @@ Comparison hova::compareModel(const HostTensor &got, const HostTensor &plain,
     return compareExact(got, want);
   }
   // The plain run's own error is the yardstick; where it overflows it has none.
-  double largest = 0;
+  double largest = 0, largestAlone = 0;
   for (int64_t i = 0, e = want.size(); i < e; ++i) {
-    if (std::isfinite(want.at(i)) && std::isfinite(plain.at(i))) {
-      largest = std::max(largest, std::abs(want.at(i)));
+    if (std::isfinite(want.at(i))) {
+      double &own = std::isfinite(plain.at(i)) ? largest : largestAlone;
+      own = std::max(own, std::abs(want.at(i)));
     }
   }
   const NumericPolicy &policy = numericPolicy(storage);
@@ -265,15 +281,22 @@ Comparison hova::compareModel(const HostTensor &got, const HostTensor &plain,
   PlainError yardstick = measurePlain(plain, want).worse(others);
   result.maxBound = policy.plainFactor * yardstick.max + margin;
   result.rmsBound = policy.plainFactor * yardstick.rms + margin;
+  double boundAlone =
+      policy.plainFactor * std::max(yardstick.max, yardstick.spread) +
+      policy.magnitudeUlps * ulpOf(std::max(largest, largestAlone), storage);
   Errors errors(result);
   for (int64_t i = 0, e = want.size(); i < e; ++i) {
-    bool mayOverflow = !std::isfinite(plain.at(i)) ||
-                       (anyOrder && !std::isfinite(anyOrder->at(i)));
+    bool isAlone = !std::isfinite(plain.at(i));
+    bool mayOverflow = isAlone || (anyOrder && !std::isfinite(anyOrder->at(i)));
     if (mayOverflow && !std::isfinite(got.at(i)) && std::isfinite(want.at(i))) {
       ++result.overflowed;
     } else {
-      errors.add(i, got.at(i), want.at(i), result.maxBound);
+      errors.add(i, got.at(i), want.at(i),
+                 isAlone ? boundAlone : result.maxBound, !isAlone);
     }
+  }
+  if (result.compared > errors.summands) {
+    result.maxBound = std::max(result.maxBound, boundAlone);
   }
   errors.finish(want.size());
   decide(result, errors, " elements differ more than rounding explains");

@@ -21,7 +21,10 @@
 // element. The same holds where only the order of the plain run's additions
 // keeps it in the range, which no program has to know
 // (`Precision::AnyOrder`). Such an element is counted, and a value of which no
-// element can be compared in any case is not verified.
+// element can be compared in any case is not verified. Where the program alone
+// has a number, that must be right: the error of the plain run is then what the
+// element changes by, in float64, with the units in the last place of weights
+// and inputs.
 //
 // All figures are in one table, `numericPolicy`; changing one is a change of
 // what hova promises.
@@ -104,15 +107,21 @@ Comparison compareContraction(const HostTensor &got, const HostTensor &want,
 struct PlainError {
   double max = 0;
   double rms = 0;
+  /// What elements change by with those of weights and inputs, at most: for
+  /// elements that are no numbers in the plain run.
+  double spread = 0;
 
   /// The larger of both.
   PlainError worse(const PlainError &other) const {
-    return {std::max(max, other.max), std::max(rms, other.rms)};
+    return {std::max(max, other.max), std::max(rms, other.rms),
+            std::max(spread, other.spread)};
   }
 };
 
 /// Of `plain`, over the elements where both are finite.
 PlainError measurePlain(const HostTensor &plain, const HostTensor &want);
+/// The spread alone, of two runs in float64 of neighbouring models.
+PlainError measureSpread(const HostTensor &neighbour, const HostTensor &want);
 
 /// T3. `plain` is the value of a plain run in the storage type; `others` is
 /// what plain runs of neighbouring models had, at least; `anyOrder`, unless it

@@ -15,10 +15,11 @@ llvm::ArrayRef<PlainRunStep> hova::plainRunSteps() {
 
 PlainRuns::PlainRuns(const VerifiedProgram &program,
                      const hova_program &description, WeightLookup weights,
-                     llvm::ArrayRef<HostTensor> inputs, Storage storage)
+                     llvm::ArrayRef<HostTensor> inputs,
+                     const ReferenceRun &given, Storage storage)
     : program(program), description(description), weights(std::move(weights)),
-      inputs(inputs), storage(storage), outputs(description.num_outputs),
-      values(description.num_values) {}
+      inputs(inputs), given(given), storage(storage),
+      outputs(description.num_outputs), values(description.num_values) {}
 
 llvm::Error PlainRuns::runNeighbour() {
   uint64_t seed = ++done * 7919;
@@ -48,10 +49,13 @@ llvm::Error PlainRuns::runNeighbour() {
     return llvm::joinErrors(want.takeError(), plain.takeError());
   }
   for (auto [i, error] : llvm::enumerate(outputs)) {
-    error = error.worse(measurePlain(plain->outputs[i], want->outputs[i]));
+    error = error.worse(measurePlain(plain->outputs[i], want->outputs[i]))
+                .worse(measureSpread(want->outputs[i], given.outputs[i]));
   }
   for (auto &[i, value] : want->values) {
-    values[i] = values[i].worse(measurePlain(plain->values.at(i), value));
+    values[i] = values[i]
+                    .worse(measurePlain(plain->values.at(i), value))
+                    .worse(measureSpread(value, given.values.at(i)));
   }
   return llvm::Error::success();
 }

@@ -25,10 +25,11 @@ llvm::ArrayRef<PlainRunStep> plainRunSteps();
 
 class PlainRuns {
 public:
-  /// `weights` are the model's. All references must outlive this.
+  /// `weights` are the model's, and `given` is its own run in float64. All
+  /// references must outlive this.
   PlainRuns(const VerifiedProgram &program, const hova_program &description,
             WeightLookup weights, llvm::ArrayRef<HostTensor> inputs,
-            Storage storage);
+            const ReferenceRun &given, Storage storage);
 
   /// Runs neighbours until there have been `count`.
   llvm::Error reach(int64_t count);
@@ -44,6 +45,7 @@ private:
   const hova_program &description;
   WeightLookup weights;
   llvm::ArrayRef<HostTensor> inputs;
+  const ReferenceRun &given;
   Storage storage;
   int64_t done = 0;
   /// By their index in the program.

@@ -4,7 +4,9 @@
 #include "codegen/reference/Verify.h"
 #include "codegen/reference/Inputs.h"
 #include "codegen/reference/PlainRuns.h"
+#include <algorithm>
 #include <cmath>
+#include <unistd.h>
 
 using namespace mlir;
 using namespace hova;
@@ -117,6 +119,7 @@ private:
                       std::vector<VerifiedValue> &values);
   llvm::Error compareAll(llvm::MutableArrayRef<Subject> subjects,
                          llvm::ArrayRef<HostTensor> inputs,
+                         const ReferenceRun &want,
                          std::vector<VerifiedValue> &values);
   llvm::Error compareInAnyOrder(llvm::MutableArrayRef<Subject> subjects,
                                 llvm::ArrayRef<HostTensor> inputs,
@@ -196,6 +199,7 @@ Verifier::compareInAnyOrder(llvm::MutableArrayRef<Subject> subjects,
 /// Judges by one plain run, and by more where that one may have been lucky.
 llvm::Error Verifier::compareAll(llvm::MutableArrayRef<Subject> subjects,
                                  llvm::ArrayRef<HostTensor> inputs,
+                                 const ReferenceRun &want,
                                  std::vector<VerifiedValue> &values) {
   for (const Subject &subject : subjects) {
     values.push_back(describe(subject.check, subject.index, subject.kernel,
@@ -204,7 +208,8 @@ llvm::Error Verifier::compareAll(llvm::MutableArrayRef<Subject> subjects,
   if (llvm::Error error = compareInAnyOrder(subjects, inputs, values)) {
     return error;
   }
-  PlainRuns neighbours(reference, program, weights, inputs, options.storage);
+  PlainRuns neighbours(reference, program, weights, inputs, want,
+                       options.storage);
   for (const PlainRunStep &step : plainRunSteps()) {
     std::vector<size_t> doubtful;
     for (auto [i, value] : llvm::enumerate(values)) {
@@ -322,7 +327,7 @@ llvm::Expected<VerifiedCase> Verifier::runCase(int64_t index) {
     subjects.push_back({Check::Output, i, model.kernelOfOutput(i),
                         (*outputs)[i], plain->outputs[i], want->outputs[i]});
   }
-  if (llvm::Error error = compareAll(subjects, inputs, result.values)) {
+  if (llvm::Error error = compareAll(subjects, inputs, *want, result.values)) {
     return std::move(error);
   }
   for (uint32_t i = 0; i < program.num_outputs; ++i) {
@@ -364,10 +369,36 @@ static void judge(Verdict &verdict, const VerifiedCase &tried,
   }
 }
 
+/// Drawing inputs that no memory holds would take hours to fail.
+static llvm::Error checkMemory(const hova_program &program) {
+  double bytes = 0;
+  auto add = [&](const hova_tensor_info &info) {
+    double elements = sizeof(double);
+    for (int32_t axis = 0; axis < info.rank; ++axis) {
+      elements *= static_cast<double>(info.dims[axis]);
+    }
+    bytes += elements;
+  };
+  std::for_each_n(program.inputs, program.num_inputs, add);
+  std::for_each_n(program.outputs, program.num_outputs, add);
+  double most = static_cast<double>(sysconf(_SC_PHYS_PAGES)) *
+                static_cast<double>(sysconf(_SC_PAGESIZE));
+  return bytes <= most
+             ? llvm::Error::success()
+             : llvm::createStringError(
+                   std::errc::not_enough_memory,
+                   "inputs and outputs take %.3g GB in float64, and this "
+                   "machine has %.3g GB of memory",
+                   bytes * 1e-9, most * 1e-9);
+}
+
 llvm::Expected<Verdict>
 hova::verifyProgram(const VerifiedProgram &reference, CompiledProgram &compiled,
                     const VerifyOptions &options,
                     llvm::function_ref<void(const VerifiedCase &)> report) {
+  if (llvm::Error error = checkMemory(compiled.description())) {
+    return std::move(error);
+  }
   Verifier verifier(reference, compiled, options);
   if (llvm::Error error = verifier.foldWeights()) {
     return std::move(error);

@@ -157,6 +157,30 @@ TEST(Model, does_not_compare_what_a_plain_run_cannot_hold_either) {
   EXPECT_FALSE(compareModel(doubles({1.0, 9.0}), broken, finite).within);
 }
 
+TEST(Model, compares_numbers_of_the_program_alone_by_what_they_change_by) {
+  HostTensor want = doubles({1024.0, 2.0}), none = doubles({kInfinity, kNan});
+  // Four units of f32 in the last place of the largest, if nothing else is
+  // known, and those of the storage type.
+  double unit = std::ldexp(1.0, -13), f16 = 1.0;
+  auto compare = [&](double error, Storage storage, PlainError others = {}) {
+    return compareModel(doubles({1024.0, 2.0 + error}), none, want, storage,
+                        others);
+  };
+  EXPECT_TRUE(compare(4 * unit, Storage::F32).within);
+  EXPECT_FALSE(compare(5 * unit, Storage::F32).within);
+  EXPECT_TRUE(compare(4 * f16, Storage::F16).within);
+  EXPECT_FALSE(compare(5 * f16, Storage::F16).within);
+  PlainError neighbours = measureSpread(doubles({1027.0, 2.0}), want);
+  EXPECT_EQ(neighbours.spread, 3.0);
+  EXPECT_TRUE(compare(6.0, Storage::F32, neighbours).within);
+  EXPECT_FALSE(compare(6.1, Storage::F32, neighbours).within);
+  // It says nothing of the numbers that the plain run has.
+  HostTensor half = doubles({kInfinity, 2.0});
+  EXPECT_FALSE(
+      compareModel(doubles({1024.0, 3.0}), half, want, Storage::F32, neighbours)
+          .within);
+}
+
 TEST(Model, does_not_compare_what_another_order_of_additions_cannot_hold) {
   HostTensor finite = doubles({1.0, 2.0}), infinite = doubles({1.0, kInfinity});
   HostTensor anyOrder = doubles({1.0, kNan});
