@@ -37,7 +37,11 @@ static void assignLayout(ImageWeightOp op, const WeightReaders &readers) {
   SmallVector<OpOperand *> packed;
   bool plain = false;
   for (OpOperand &use : op->getUses()) {
-    auto kernel = cast<KernelOp>(use.getOwner());
+    auto kernel = dyn_cast<KernelOp>(use.getOwner());
+    if (!kernel) {
+      plain = true; // what `tile` rejects
+      continue;
+    }
     Value argument = kernel.getBody().getArgument(use.getOperandNumber());
     bool layout = false, rest = false;
     for (OpOperand &inner : argument.getUses()) {

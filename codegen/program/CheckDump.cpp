@@ -20,6 +20,7 @@
 #include "passes/tile/KernelStructure.h"
 #include "passes/tile/ProgramAttrs.h"
 #include "llvm/ADT/StringSet.h"
+#include <algorithm>
 
 using namespace mlir;
 
@@ -112,6 +113,12 @@ LogicalResult DumpCheck::checkModule() {
            << kStorageAttr << "' to be that of the description's program, "
            << textOf(storage) << ", got "
            << textOf(dump->getAttr(kStorageAttr));
+  }
+  for (auto inner : dump.getOps<ModuleOp>()) {
+    if (!isFrom("target")) {
+      return inner.emitError("expects no module in a program, of whose code "
+                             "phase 'target' makes one");
+    }
   }
   main = dump.lookupSymbol<func::FuncOp>("main");
   if (!main || main.isExternal()) {
@@ -442,13 +449,13 @@ LogicalResult DumpCheck::run() {
   return isFrom("target") ? checkCode() : success();
 }
 
-/// The promises of `assign` and `tile` say what their schedule and places are.
+/// What its phase promises holds of a dump: the phases after it look no more.
+/// That of `tile` says where buffers lie, in the dumps of later phases too.
 static LogicalResult checkPromise(ModuleOp dump, const Target &target) {
   PassManager manager(dump.getContext(), ModuleOp::getOperationName());
-  const Phase *phase = &phaseOf(dump);
-  if (phase >= findPhase("assign")) {
-    buildCheck(*findPhase(phase == findPhase("assign") ? "assign" : "tile"),
-               manager, target);
+  const Phase *phase = std::min(&phaseOf(dump), findPhase("tile"));
+  if (phase->build) {
+    buildCheck(*phase, manager, target);
   }
   return manager.run(dump);
 }

@@ -115,6 +115,7 @@ EDITS = {
     "a phase that is no name": ("fuse", r'hova.phase = "fuse"', "hova.phase = 3", "to be the name of a phase"),
     "another input": ("fuse", r"hova.name = \"x\"", 'hova.name = "z"', """'hova.name' as in the description, "x", got "z\""""),
     "two blocks": ("normalize", r"\n    return %", "\n    cf.br ^bb1\n  ^bb1:\n    return %", "expects one block, got 2"),
+    "code before there is any": ("fuse", r"  func.func @main", "  module @code {}\n  func.func @main", "expects no module in a program"),
     "weights with results": (
         "normalize", r"@weights\(\) \{", "@weights(%no: i64) {", "a function of one block without arguments and results",
     ),
@@ -221,6 +222,18 @@ def test_a_dump_that_nobody_has_edited_is_a_program(dumps, tmp_path, phase):
     (tmp_path / "dump.mlir").write_text(dumps(phase))
     done = run(tmp_path, "hova", "verify", "--cases=1", "dump.mlir")
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(("phase", "claimed"), [("import", "normalize"), ("normalize", "fuse"), ("fuse", "assign"), ("assign", "tile")])
+def test_a_dump_is_held_to_what_the_phase_promises_that_it_names(dumps, tmp_path, phase, claimed):
+    # What is imported names no phase.
+    program = re.sub(rf', hova.phase = "{phase}"', "", dumps(phase), count=1)
+    program, count = re.subn(r"(hova.model = \"\w+\")", rf'\1, hova.phase = "{claimed}"', program, count=1)
+    assert count == 1
+    (tmp_path / "dump.mlir").write_text(program)
+    for verb in VERBS:
+        done = run(tmp_path, "hova", *verb.split(), "dump.mlir")
+        assert done.returncode == 1 and "error: " in done.stderr, (verb, done.stderr)
 
 
 @pytest.mark.parametrize("phase", ["tile", "target"])
