@@ -4,11 +4,16 @@
 #include "runtime/FileUses.h"
 
 static hova_status identify(hova_file_use *use, hova_error *error) {
+  hova_place place;
   if (!use->written) {
     use->identity = hova_identify(use->path);
+    // What is not there yet may be what this command writes.
+    if (!use->identity.known &&
+        hova_place_find(use->path, &place, NULL) == HOVA_OK) {
+      use->identity = place.identity;
+    }
     return HOVA_OK;
   }
-  hova_place place;
   hova_status status = hova_place_find(use->path, &place, error);
   use->identity = place.identity;
   return status;

@@ -50,6 +50,8 @@ def contents(folder):
         (["--trace=hard"], "'hard' (--trace): it is the same file as 'mask.npy' (--input)"),
         (["--benchmark-out=ids.npy"], "(--benchmark-out): it is the same file as 'ids.npy' (--input)"),
         (["--expected=y=e.npy", "--output=y=e.npy"], "(--output): it is the same file as 'e.npy' (--expected)"),
+        (["--expected=y=none.npy", "--output=y=none.npy"], "(--output): it is the same file as 'none.npy' (--expected)"),
+        (["--expected=y=new/y.npy", "--output-dir=new"], "(--output-dir): it is the same file as 'new/y.npy' (--expected)"),
         (["--output=y=o", "--output=kept=o"], "'o' (--output): it is the same file as 'o' (--output)"),
         (["--output=y=o", "--trace=dangling"], "'dangling' (--trace): it is the same file as 'o' (--output)"),
         (["--output-dir=new", "--output=kept=new/y.npy"], "'new/y.npy' (--output): it is the same file as 'new/y.npy' (--output-dir)"),
