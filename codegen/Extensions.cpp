@@ -9,17 +9,22 @@ using namespace mlir;
 
 namespace hova {
 
-std::vector<std::string> getExtensionPoints() {
+std::vector<std::string> getExtensionPoints(ArrayRef<std::string> targets) {
   std::vector<std::string> points;
-  for (const Phase &phase : getPhases()) {
-    std::vector<std::string> names = getPassNames(phase);
-    if (phase.build) {
-      names.push_back(phase.name.str());
-    }
-    for (const std::string &name : names) {
+  auto add = [&](const std::string &name) {
+    if (!llvm::is_contained(points, "before-" + name)) {
       points.push_back("before-" + name);
       points.push_back("after-" + name);
     }
+  };
+  for (const Phase &phase : getPhases()) {
+    if (!phase.build) {
+      continue;
+    }
+    for (const std::string &target : targets) {
+      llvm::for_each(getPassNames(phase, target), add);
+    }
+    add(phase.name.str());
   }
   return points;
 }
@@ -55,7 +60,9 @@ llvm::Expected<Extension> nestPasses(const Extension &extension) {
 llvm::Expected<std::vector<Extension>> nestRegisteredExtensions() {
   std::vector<Extension> nested;
   for (const Extension &extension : getRegisteredExtensions()) {
-    if (!llvm::is_contained(getExtensionPoints(), extension.point)) {
+    // A plugin may be for programs of all targets.
+    if (!llvm::is_contained(getExtensionPoints(getTargetNames()),
+                            extension.point)) {
       return llvm::createStringError(
           "a plugin registers '" + extension.passes +
           "' at the extension point '" + extension.point +

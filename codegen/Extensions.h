@@ -11,8 +11,9 @@
 
 namespace hova {
 
-/// The points of every phase and of every pass in it.
-std::vector<std::string> getExtensionPoints();
+/// The points of every phase, and of every pass in it for one of these targets.
+std::vector<std::string>
+getExtensionPoints(llvm::ArrayRef<std::string> targets);
 
 /// The extension with its passes as a pipeline on a module: `my-pass`, a pass
 /// on functions, becomes `func.func(my-pass)`. The error says what is wrong

@@ -191,8 +191,9 @@ private:
 
   llvm::Error writeFile(StringRef path,
                         function_ref<void(llvm::raw_ostream &)> print) {
-    if (std::error_code code =
-            llvm::sys::fs::create_directories(range.dumpDirectory)) {
+    if (std::error_code code = llvm::sys::fs::create_directories(
+            range.dumpDirectory,
+            /*IgnoreExisting=*/true, llvm::sys::fs::all_all)) {
       return llvm::createFileError(range.dumpDirectory, code);
     }
     return writeFileWhole(path, 0666, [&](llvm::raw_ostream &os) {
@@ -264,9 +265,10 @@ void buildCheck(const Phase &phase, OpPassManager &manager,
   phase.build(builder, target);
 }
 
-std::vector<std::string> getPassNames(const Phase &phase) {
+std::vector<std::string> getPassNames(const Phase &phase, StringRef target) {
   std::vector<std::string> names;
   PipelineOptions options;
+  options.target = getDefaultTarget(target);
   options.extend = [&](StringRef point, OpPassManager &) {
     if (point.consume_front("before-") && point != phase.name &&
         !llvm::is_contained(names, point)) {

@@ -58,8 +58,10 @@ void buildPhase(const Phase &phase, mlir::OpPassManager &manager,
 void buildCheck(const Phase &phase, mlir::OpPassManager &manager,
                 const Target &target);
 
-/// The arguments of a phase's passes in the order of running, each once.
-std::vector<std::string> getPassNames(const Phase &phase);
+/// The arguments of a phase's passes for a target in the order of running, each
+/// once.
+std::vector<std::string> getPassNames(const Phase &phase,
+                                      llvm::StringRef target);
 
 /// The phase that left `module` as it is, as the module itself says
 /// (`hova.phase`); `import` where it says nothing.

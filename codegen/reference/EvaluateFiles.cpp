@@ -225,7 +225,8 @@ llvm::Error hova::evaluateFiles(func::FuncOp main, ArrayRef<NamedFile> inputs,
   if (!outputs) {
     return outputs.takeError();
   }
-  if (std::error_code error = llvm::sys::fs::create_directories(directory)) {
+  if (std::error_code error = llvm::sys::fs::create_directories(
+          directory, /*IgnoreExisting=*/true, llvm::sys::fs::all_all)) {
     return llvm::createStringError("cannot create %s: %s",
                                    directory.str().c_str(),
                                    error.message().c_str());

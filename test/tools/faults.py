@@ -20,11 +20,17 @@ def can_trace():
         return False
 
 
+def heed_signals():
+    """Those that a shell has its background ignore would be ignored here too."""
+    for number in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_DFL)
+
+
 def trace(command, *options):
     """Runs a command under strace; "log" in the current folder lists its system calls."""
     words = ["strace", "-f", "-qq", "-o", "log", *options, *map(str, command)]
     with subprocess.Popen(
-        words, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True
+        words, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True, preexec_fn=heed_signals  # noqa: PLW1509
     ) as process:
         try:
             out, err = process.communicate(timeout=120)

@@ -34,6 +34,7 @@ def folder(tmp_path, monkeypatch):
         (COMPILE, "flock:error=ENOLCK", 0, ""),
         (COMPILE, "memfd_create:error=EMFILE", 74, "cannot keep a file in memory: Too many open files"),
         (COMPILE, "memfd_create:error=ENOMEM", 71, "cannot keep a file in memory: Cannot allocate memory"),
+        (COMPILE, "clone3:error=EAGAIN", 71, "cannot start a thread: Resource temporarily unavailable"),
         (COMPILE, "pipe2:error=EMFILE", 74, "cannot run the linker"),
         # The first execve is that of hova itself; the linker's is the first of its process.
         (COMPILE, "execve:error=ENOENT:when=1", 74, "No such file or directory; install the package lld-22"),

@@ -63,7 +63,11 @@ static std::optional<Extension> readExtension(const Arguments &arguments,
     arguments.usageError("option '--pass-pipeline': " + why);
     return std::nullopt;
   };
-  std::vector<std::string> points = getExtensionPoints();
+  SmallVector<std::string> targets;
+  for (llvm::StringRef target : arguments.targets()) {
+    targets.push_back(target.str());
+  }
+  std::vector<std::string> points = getExtensionPoints(targets);
   auto [point, rest] = text.split('(');
   if (!rest.consume_back(")")) {
     return fail("expected POINT(PASSES) such as 'before-fuse(my-pass)', got '" +
@@ -71,8 +75,8 @@ static std::optional<Extension> readExtension(const Arguments &arguments,
   }
   if (!llvm::is_contained(points, point)) {
     return fail("unknown extension point '" + point + "'" +
-                suggestion(point, points) +
-                "; 'hova --list-phases' shows what there is");
+                suggestion(point, points) + "; 'hova --list-phases --target=" +
+                targets.front() + "' shows what there is");
   }
   llvm::Expected<Extension> nested = nestPasses({point.str(), rest.str()});
   if (!nested) {

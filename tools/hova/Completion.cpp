@@ -191,7 +191,7 @@ void Line::completeValue(unsigned option, StringRef prefix) const {
     }
     return;
   case OPT_pass_pipeline:
-    for (const std::string &point : getExtensionPoints()) {
+    for (const std::string &point : getExtensionPoints(getTargetNames())) {
       offer(prefix + point + "(");
     }
     return;

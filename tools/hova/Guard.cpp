@@ -5,6 +5,8 @@
 #include "codegen/ShellWord.h"
 #include "runtime/Process.h"
 #include "tools/hova/Crash.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallVector.h"
 #include "llvm/Support/ErrorHandling.h"
 #include "llvm/Support/Signals.h"
 #include <atomic>
@@ -73,8 +75,28 @@ void onInterrupt(int number) {
   std::raise(number);
 }
 
+/// Those of the signals that whoever started this process wants ignored:
+/// `nohup` does, and a shell for what it runs in the background.
+SmallVector<int> findIgnored(ArrayRef<int> signals) {
+  SmallVector<int> ignored;
+  for (int number : signals) {
+    struct sigaction action;
+    if (sigaction(number, nullptr, &action) == 0 &&
+        action.sa_handler == SIG_IGN) {
+      ignored.push_back(number);
+    }
+  }
+  return ignored;
+}
+
+/// LLVM starts threads, and where the system gives none ends the process.
 void onFatalError(void *, const char *reason, bool) {
   sys::RunInterruptHandlers();
+  StringRef why = reason;
+  if (why.consume_front("pthread_create failed: ")) {
+    printError("cannot start a thread: " + why);
+    _exit(OutOfMemory);
+  }
   _exit(internalError(reason));
 }
 
@@ -134,13 +156,14 @@ void installGuard(int argc, char **argv) {
     rerun += " " + shellWord(argv[i]);
   }
   prepareMessages();
+  SmallVector<int> ignored = findIgnored({SIGHUP, SIGINT, SIGTERM});
   // LLVM sets handlers of its own when it is first told of a file to remove, if
   // it has none; these replace them.
   sys::AddSignalHandler([](void *) {}, nullptr);
   reportCrashes({crashMessage, plainCrashMessage, crashStatus, onOutOfMemory});
   hova_report_size_limit();
   for (int number : {SIGHUP, SIGINT, SIGTERM, SIGPIPE}) {
-    std::signal(number, onInterrupt);
+    std::signal(number, is_contained(ignored, number) ? SIG_IGN : onInterrupt);
   }
   struct sigaction busError = {};
   busError.sa_sigaction = onBusError;

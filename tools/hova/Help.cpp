@@ -79,7 +79,8 @@ void printHelp(raw_ostream &os) {
     os << "  " << left_justify(topic.name, 14) << topic.summary << "\n";
   }
   os << "\n  --list-phases Show the phases of a compilation and what each "
-        "promises.\n"
+        "promises, and with\n"
+        "                --target=NAME the passes for that target.\n"
         "  --version     Show the versions of hova and LLVM, and the targets.\n"
         "  --help, -h    Show this text.\n\n";
   printStatuses(os);

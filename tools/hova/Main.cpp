@@ -73,13 +73,19 @@ constexpr VerbInfo verbs[] = {
      "a shell", runCompletion},
 };
 
-int listPhases() {
+int listPhases(StringRef target) {
   for (const hova::Phase &phase : hova::getPhases()) {
     outs() << left_justify(phase.name, 11) << phase.promise << "\n";
     if (phase.build) {
-      outs().indent(11) << "passes: " << join(hova::getPassNames(phase), ", ")
+      outs().indent(11) << "passes: "
+                        << join(hova::getPassNames(phase, target), ", ")
                         << "\n";
     }
+  }
+  if (target == "cpu") {
+    outs()
+        << "\nThese are the passes for a CPU; --target=cuda lists those for a "
+           "GPU.\n";
   }
   outs()
       << "\nOption --pass-pipeline adds passes before and after each of these: "
@@ -160,23 +166,6 @@ int runHelp(ArrayRef<const char *> words) {
   return Ok;
 }
 
-/// Options before any verb.
-int runGlobal(StringRef word) {
-  if (word == "--help" || word == "-h") {
-    printHelp(outs());
-    return Ok;
-  }
-  if (word == "--version") {
-    outs() << versionText()
-           << "\ntargets: " << llvm::join(hova::getTargetNames(), ", ") << "\n";
-    return Ok;
-  }
-  if (word == "--list-phases") {
-    return listPhases();
-  }
-  return unknownWord(word);
-}
-
 /// The options of how messages are written, which hold from the first one on.
 constexpr StringLiteral messageOptions[] = {"--diagnostics", "--color"};
 
@@ -189,6 +178,69 @@ size_t countMessageWords(ArrayRef<const char *> words) {
   }
   bool isPair = words.front() == name;
   return std::min<size_t>(isPair ? 2 : 1, words.size());
+}
+
+/// The target that `--target=NAME` names after `--list-phases`, the default if
+/// there are no words; none, with an error, for other words.
+std::optional<std::string> readListedTarget(ArrayRef<const char *> words) {
+  std::vector<std::string> names = hova::getTargetNames();
+  if (words.empty()) {
+    return names.front();
+  }
+  StringRef name = words.front();
+  bool isTarget = name.consume_front("--target");
+  if (isTarget && name.empty() && words.size() > 1) {
+    words = words.drop_front();
+    name = words.front();
+  } else if (isTarget && !name.consume_front("=")) {
+    isTarget = false;
+  }
+  if (!isTarget || words.size() > 1) {
+    printError("unexpected '" + StringRef(isTarget ? words[1] : words.front()) +
+                   "' after '--list-phases'",
+               {"'--target=NAME' may stand there"});
+    return std::nullopt;
+  }
+  if (!is_contained(names, name)) {
+    printError("unknown target '" + name + "'" + suggestion(name, names) +
+               "; the targets are " + llvm::join(names, ", "));
+    return std::nullopt;
+  }
+  return name.str();
+}
+
+/// Options before any verb.
+int runGlobal(ArrayRef<const char *> given) {
+  SmallVector<const char *> words;
+  for (ArrayRef<const char *> rest = given; !rest.empty();) {
+    size_t count = countMessageWords(rest);
+    if (count == 0) {
+      words.push_back(rest.front());
+    }
+    rest = rest.drop_front(std::max<size_t>(count, 1));
+  }
+  StringRef word = words.front();
+  ArrayRef<const char *> others = ArrayRef(words).drop_front();
+  if (word == "--list-phases") {
+    std::optional<std::string> target = readListedTarget(others);
+    return target ? listPhases(*target) : Usage;
+  }
+  bool isHelp = word == "--help" || word == "-h";
+  if (!isHelp && word != "--version") {
+    return unknownWord(word);
+  }
+  if (!others.empty()) {
+    printError("unexpected '" + StringRef(others.front()) + "' after '" + word +
+               "'");
+    return Usage;
+  }
+  if (isHelp) {
+    printHelp(outs());
+  } else {
+    outs() << versionText()
+           << "\ntargets: " << llvm::join(hova::getTargetNames(), ", ") << "\n";
+  }
+  return Ok;
 }
 
 /// Also of a verb that there is not: in front of it, such an option is as good
@@ -236,7 +288,7 @@ int run(ArrayRef<const char *> given) {
   }
   const VerbInfo *verb = findVerb(words);
   if (!verb) {
-    return runGlobal(words.front());
+    return runGlobal(words);
   }
   size_t parts = verb->name.count(' ') + 1;
   Arguments arguments(*verb, words.drop_front(parts));

@@ -430,6 +430,12 @@ int Session::failureStatus() {
     return pluginError("pass '" + pass + "' of plugin '" + plugin +
                        "' failed; --dump-ir=DIR keeps the program before it");
   }
+  if (!pass.empty() && arguments.has(OPT_pass_pipeline)) {
+    return pluginError("pass '" + pass +
+                       "' failed, and '--pass-pipeline' adds "
+                       "passes to the compiler's own; --dump-ir=DIR keeps the "
+                       "program before it");
+  }
   if (!blamed.empty()) {
     return pluginError(blamed + " is not compiled: pass '" + pass +
                        "' refuses it, for the reason above; --dump-ir=DIR "
