@@ -83,7 +83,10 @@ def change_number(lines, place, draw):
     found = list(re.finditer(r"(?<![\w%@#.])-?\d+", lines[place]))
     if found:
         one = draw.choice(found)
-        lines[place] = lines[place][: one.start()] + draw.choice(NUMBERS) + lines[place][one.end() :]
+        own = int(one[0])
+        near = [own + 1, own - 1, 2 * own, own // 2, 16 * own]
+        value = draw.choice(NUMBERS + [str(number) for number in near])
+        lines[place] = lines[place][: one.start()] + value + lines[place][one.end() :]
 
 
 def change_value(lines, place, draw):
