@@ -64,7 +64,7 @@ public:
   bool isRaw() const { return early == region.getRaw(); }
   /// The greatest factor that an exponential takes on: it is to the base of two,
   /// and f32 holds the factor of that too.
-  static constexpr double kMostFactor = 0x1p64;
+  static constexpr double kMostFactor = 0x1p127;
   bool leavesFactor() const { return factor > 0 && factor <= kMostFactor; }
   unsigned sourcesOf(mlir::Value value) const { return sources.lookup(value); }
   /// A condition on keys alone, the same for all queries.

@@ -74,17 +74,14 @@ class Errors {
 public:
   explicit Errors(Comparison &into) : into(into) {}
 
-  /// The root mean square is that of the elements which are `averaged`.
-  void add(int64_t index, double got, double want, double bound,
-           bool averaged = true) {
+  void add(int64_t index, double got, double want, double bound) {
     double error = 0;
     if (!agreeOnSpecials(got, want)) {
       error = std::numeric_limits<double>::infinity();
       ++specials;
     } else if (std::isfinite(want)) {
       error = std::abs(got - want);
-      squares += averaged ? error * error : 0;
-      summands += averaged;
+      squares += error * error;
       ++into.compared;
     }
     over += error > bound;
@@ -95,12 +92,12 @@ public:
   void finish(int64_t elements) {
     into.elements = elements;
     into.rmsError =
-        summands ? std::sqrt(squares / static_cast<double>(summands)) : 0;
+        into.compared ? std::sqrt(squares / static_cast<double>(into.compared))
+                      : 0;
   }
 
   int64_t specials = 0;
   int64_t over = 0;
-  int64_t summands = 0; ///< of the mean
 
 private:
   void keepWorst(const ElementDifference &difference) {
@@ -228,32 +225,131 @@ Comparison hova::compareContraction(const HostTensor &got,
   return result;
 }
 
-PlainError hova::measurePlain(const HostTensor &plain, const HostTensor &want) {
-  PlainError error;
+void PlainError::addRun(const HostTensor &plain, const HostTensor &exact) {
   double squares = 0;
   int64_t finite = 0;
-  for (int64_t i = 0, e = want.size(); i < e; ++i) {
-    if (std::isfinite(want.at(i)) && std::isfinite(plain.at(i))) {
-      double own = std::abs(plain.at(i) - want.at(i));
-      error.max = std::max(error.max, own);
+  for (int64_t i = 0, e = exact.size(); i < e; ++i) {
+    if (std::isfinite(exact.at(i)) && std::isfinite(plain.at(i))) {
+      double own = std::abs(plain.at(i) - exact.at(i));
+      max = std::max(max, own);
       squares += own * own;
       ++finite;
     }
   }
-  error.rms = finite ? std::sqrt(squares / static_cast<double>(finite)) : 0;
-  return error;
+  if (finite) {
+    rms = std::max(rms, std::sqrt(squares / static_cast<double>(finite)));
+  }
 }
 
-PlainError hova::measureSpread(const HostTensor &neighbour,
-                               const HostTensor &want) {
-  PlainError error;
+void PlainError::addNeighbour(const HostTensor &exact, const HostTensor &want) {
+  spread.resize(want.size());
   for (int64_t i = 0, e = want.size(); i < e; ++i) {
-    if (std::isfinite(want.at(i)) && std::isfinite(neighbour.at(i))) {
-      error.spread =
-          std::max(error.spread, std::abs(neighbour.at(i) - want.at(i)));
+    if (std::isfinite(want.at(i)) && std::isfinite(exact.at(i))) {
+      spread[i] = std::max(spread[i], std::abs(exact.at(i) - want.at(i)));
     }
   }
-  return error;
+}
+
+static constexpr char kTooFar[] =
+    " elements differ more than rounding explains";
+
+/// Elements that are numbers in the plain run, or none in the reference.
+static Comparison compareToPlain(const HostTensor &got, const HostTensor &plain,
+                                 const HostTensor &want, Storage storage,
+                                 const PlainError &others,
+                                 const HostTensor *anyOrder) {
+  Comparison result;
+  double largest = 0;
+  for (int64_t i = 0, e = want.size(); i < e; ++i) {
+    if (std::isfinite(want.at(i)) && std::isfinite(plain.at(i))) {
+      largest = std::max(largest, std::abs(want.at(i)));
+    }
+  }
+  const NumericPolicy &policy = numericPolicy(storage);
+  double margin = policy.magnitudeUlps * ulpOf(largest, storage);
+  PlainError yardstick;
+  yardstick.addRun(plain, want);
+  result.maxBound =
+      policy.plainFactor * std::max(yardstick.max, others.max) + margin;
+  result.rmsBound =
+      policy.plainFactor * std::max(yardstick.rms, others.rms) + margin;
+  Errors errors(result);
+  for (int64_t i = 0, e = want.size(); i < e; ++i) {
+    bool isLost = !std::isfinite(plain.at(i)) ||
+                  (anyOrder && !std::isfinite(anyOrder->at(i)));
+    if (!std::isfinite(want.at(i)) ||
+        (std::isfinite(plain.at(i)) && std::isfinite(got.at(i))) || !isLost) {
+      errors.add(i, got.at(i), want.at(i), result.maxBound);
+    } else if (!std::isfinite(got.at(i))) {
+      ++result.overflowed;
+    }
+  }
+  errors.finish(want.size());
+  decide(result, errors, kTooFar);
+  if (result.within && result.rmsError > result.rmsBound) {
+    result.within = false;
+    result.reason = "the root mean square error is more than rounding explains";
+  }
+  return result;
+}
+
+/// Elements that are numbers in the program, and none in the plain run. Each
+/// has a bound of its own; of the one that is nearest to it, or farthest
+/// beyond, the error and the bound are told.
+static Comparison compareToSpread(const HostTensor &got,
+                                  const HostTensor &plain,
+                                  const HostTensor &want, Storage storage,
+                                  llvm::ArrayRef<double> spread) {
+  Comparison result;
+  double largest = 0;
+  for (int64_t i = 0, e = want.size(); i < e; ++i) {
+    if (std::isfinite(want.at(i))) {
+      largest = std::max(largest, std::abs(want.at(i)));
+    }
+  }
+  const NumericPolicy &policy = numericPolicy(storage);
+  double margin = policy.magnitudeUlps * ulpOf(largest, storage), squares = 0;
+  ElementDifference nearest = {0, 0, 0, 0, margin};
+  Errors errors(result);
+  for (int64_t i = 0, e = want.size(); i < e; ++i) {
+    if (!std::isfinite(want.at(i)) || !std::isfinite(got.at(i)) ||
+        std::isfinite(plain.at(i))) {
+      continue;
+    }
+    double own = spread.empty() ? 0 : spread[i];
+    ElementDifference found = {i, got.at(i), want.at(i),
+                               std::abs(got.at(i) - want.at(i)),
+                               policy.plainFactor * own + margin};
+    squares += own * own;
+    errors.add(i, found.got, found.want, found.bound);
+    if (found.error * nearest.bound > nearest.error * found.bound) {
+      nearest = found;
+    }
+  }
+  errors.finish(want.size());
+  result.maxError = nearest.error;
+  result.maxBound = nearest.bound;
+  double compared = static_cast<double>(std::max<int64_t>(result.compared, 1));
+  result.rmsBound = policy.plainFactor * std::sqrt(squares / compared) + margin;
+  // Where no element is too far off, neither is their mean.
+  decide(result, errors, kTooFar);
+  return result;
+}
+
+/// What is told of both kinds of elements: of the one that is refused, or else
+/// nearer to its bounds.
+static Comparison join(Comparison a, Comparison b) {
+  auto excess = [](const Comparison &own) {
+    return std::max(own.maxError / own.maxBound, own.rmsError / own.rmsBound);
+  };
+  bool second = a.within == b.within ? excess(b) > excess(a) : a.within;
+  Comparison &told = second ? b : a, &other = second ? a : b;
+  if (told.compared == 0 && told.within) {
+    std::swap(told, other);
+  }
+  told.compared += other.compared;
+  told.overflowed += other.overflowed;
+  return std::move(told);
 }
 
 Comparison hova::compareModel(const HostTensor &got, const HostTensor &plain,
@@ -268,43 +364,8 @@ Comparison hova::compareModel(const HostTensor &got, const HostTensor &plain,
   if (!isNumber(want)) {
     return compareExact(got, want);
   }
-  // The plain run's own error is the yardstick; where it overflows it has none.
-  double largest = 0, largestAlone = 0;
-  for (int64_t i = 0, e = want.size(); i < e; ++i) {
-    if (std::isfinite(want.at(i))) {
-      double &own = std::isfinite(plain.at(i)) ? largest : largestAlone;
-      own = std::max(own, std::abs(want.at(i)));
-    }
-  }
-  const NumericPolicy &policy = numericPolicy(storage);
-  double margin = policy.magnitudeUlps * ulpOf(largest, storage);
-  PlainError yardstick = measurePlain(plain, want).worse(others);
-  result.maxBound = policy.plainFactor * yardstick.max + margin;
-  result.rmsBound = policy.plainFactor * yardstick.rms + margin;
-  double boundAlone =
-      policy.plainFactor * std::max(yardstick.max, yardstick.spread) +
-      policy.magnitudeUlps * ulpOf(std::max(largest, largestAlone), storage);
-  Errors errors(result);
-  for (int64_t i = 0, e = want.size(); i < e; ++i) {
-    bool isAlone = !std::isfinite(plain.at(i));
-    bool mayOverflow = isAlone || (anyOrder && !std::isfinite(anyOrder->at(i)));
-    if (mayOverflow && !std::isfinite(got.at(i)) && std::isfinite(want.at(i))) {
-      ++result.overflowed;
-    } else {
-      errors.add(i, got.at(i), want.at(i),
-                 isAlone ? boundAlone : result.maxBound, !isAlone);
-    }
-  }
-  if (result.compared > errors.summands) {
-    result.maxBound = std::max(result.maxBound, boundAlone);
-  }
-  errors.finish(want.size());
-  decide(result, errors, " elements differ more than rounding explains");
-  if (result.within && result.rmsError > result.rmsBound) {
-    result.within = false;
-    result.reason = "the root mean square error is more than rounding explains";
-  }
-  return result;
+  return join(compareToPlain(got, plain, want, storage, others, anyOrder),
+              compareToSpread(got, plain, want, storage, others.spread));
 }
 
 void hova::printWorst(const Comparison &comparison,

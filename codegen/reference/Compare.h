@@ -22,9 +22,8 @@
 // keeps it in the range, which no program has to know
 // (`Precision::AnyOrder`). Such an element is counted, and a value of which no
 // element can be compared in any case is not verified. Where the program alone
-// has a number, that must be right: the error of the plain run is then what the
-// element changes by, in float64, with the units in the last place of weights
-// and inputs.
+// has a number, that must be right: what the element changes by, in float64,
+// from the model to its neighbours stands for the error of the plain run.
 //
 // All figures are in one table, `numericPolicy`; changing one is a change of
 // what hova promises.
@@ -35,6 +34,7 @@
 #include "dialect/Storage.h"
 #include <algorithm>
 #include <string>
+#include <vector>
 
 namespace llvm {
 class raw_ostream;
@@ -103,25 +103,20 @@ Comparison compareContraction(const HostTensor &got, const HostTensor &want,
                               const HostTensor &magnitudes, int64_t depth,
                               Storage storage = Storage::F32);
 
-/// The error of a plain run, the yardstick of T3.
+/// The error of plain runs, the yardstick of T3: the worst of all.
 struct PlainError {
   double max = 0;
   double rms = 0;
-  /// What elements change by with those of weights and inputs, at most: for
-  /// elements that are no numbers in the plain run.
-  double spread = 0;
+  /// Of every element, what it changes by from the model to its neighbours;
+  /// empty: nothing is known.
+  std::vector<double> spread;
 
-  /// The larger of both.
-  PlainError worse(const PlainError &other) const {
-    return {std::max(max, other.max), std::max(rms, other.rms),
-            std::max(spread, other.spread)};
-  }
+  /// Adds a run in the storage type to what `exact`, its run in float64, says
+  /// of it: over the elements where both are finite.
+  void addRun(const HostTensor &plain, const HostTensor &exact);
+  /// Adds a neighbour's run in float64 to what the model's own, `want`, has.
+  void addNeighbour(const HostTensor &exact, const HostTensor &want);
 };
-
-/// Of `plain`, over the elements where both are finite.
-PlainError measurePlain(const HostTensor &plain, const HostTensor &want);
-/// The spread alone, of two runs in float64 of neighbouring models.
-PlainError measureSpread(const HostTensor &neighbour, const HostTensor &want);
 
 /// T3. `plain` is the value of a plain run in the storage type; `others` is
 /// what plain runs of neighbouring models had, at least; `anyOrder`, unless it

@@ -49,13 +49,12 @@ llvm::Error PlainRuns::runNeighbour() {
     return llvm::joinErrors(want.takeError(), plain.takeError());
   }
   for (auto [i, error] : llvm::enumerate(outputs)) {
-    error = error.worse(measurePlain(plain->outputs[i], want->outputs[i]))
-                .worse(measureSpread(want->outputs[i], given.outputs[i]));
+    error.addRun(plain->outputs[i], want->outputs[i]);
+    error.addNeighbour(want->outputs[i], given.outputs[i]);
   }
   for (auto &[i, value] : want->values) {
-    values[i] = values[i]
-                    .worse(measurePlain(plain->values.at(i), value))
-                    .worse(measureSpread(value, given.values.at(i)));
+    values[i].addRun(plain->values.at(i), value);
+    values[i].addNeighbour(value, given.values.at(i));
   }
   return llvm::Error::success();
 }

@@ -76,7 +76,8 @@ static std::optional<Extension> readExtension(const Arguments &arguments,
   if (!llvm::is_contained(points, point)) {
     return fail("unknown extension point '" + point + "'" +
                 suggestion(point, points) + "; 'hova --list-phases --target=" +
-                targets.front() + "' shows what there is");
+                llvm::join(targets, "' and '--target=") +
+                "' shows what there is");
   }
   llvm::Expected<Extension> nested = nestPasses({point.str(), rest.str()});
   if (!nested) {

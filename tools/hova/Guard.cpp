@@ -156,14 +156,17 @@ void installGuard(int argc, char **argv) {
     rerun += " " + shellWord(argv[i]);
   }
   prepareMessages();
-  SmallVector<int> ignored = findIgnored({SIGHUP, SIGINT, SIGTERM});
+  SmallVector<int> ignored = findIgnored({SIGHUP, SIGINT, SIGQUIT, SIGTERM});
   // LLVM sets handlers of its own when it is first told of a file to remove, if
   // it has none; these replace them.
   sys::AddSignalHandler([](void *) {}, nullptr);
   reportCrashes({crashMessage, plainCrashMessage, crashStatus, onOutOfMemory});
   hova_report_size_limit();
   for (int number : {SIGHUP, SIGINT, SIGTERM, SIGPIPE}) {
-    std::signal(number, is_contained(ignored, number) ? SIG_IGN : onInterrupt);
+    std::signal(number, onInterrupt);
+  }
+  for (int number : ignored) {
+    std::signal(number, SIG_IGN);
   }
   struct sigaction busError = {};
   busError.sa_sigaction = onBusError;

@@ -166,18 +166,45 @@ int runHelp(ArrayRef<const char *> words) {
   return Ok;
 }
 
-/// The options of how messages are written, which hold from the first one on.
-constexpr StringLiteral messageOptions[] = {"--diagnostics", "--color"};
+/// The options of how messages are written, which hold from the first one on,
+/// and their values.
+struct MessageOption {
+  StringLiteral name;
+  StringLiteral values;
+};
+constexpr MessageOption messageOptions[] = {{"--diagnostics", "text, json"},
+                                            {"--color", "auto, always, never"}};
 
 /// The words of such an option: itself, and its value if that is the next word;
 /// none: it is another word.
 size_t countMessageWords(ArrayRef<const char *> words) {
   auto [name, value] = StringRef(words.front()).split('=');
-  if (!is_contained(messageOptions, name)) {
+  if (none_of(messageOptions, [name = name](const MessageOption &option) {
+        return option.name == name;
+      })) {
     return 0;
   }
   bool isPair = words.front() == name;
   return std::min<size_t>(isPair ? 2 : 1, words.size());
+}
+
+/// Whether words that countMessageWords has counted give the option one of its
+/// values; an error if not.
+bool checkMessageWords(ArrayRef<const char *> words) {
+  auto [name, value] = StringRef(words.front()).split('=');
+  StringRef given = words.size() == 2 ? words[1] : value;
+  const MessageOption &option =
+      *find_if(messageOptions, [name = name](const MessageOption &own) {
+        return own.name == name;
+      });
+  SmallVector<StringRef> known;
+  option.values.split(known, ", ");
+  if (is_contained(known, given)) {
+    return true;
+  }
+  printError("option '" + name + "' expects " + option.values + ", got '" +
+             given + "'" + suggestion(given, {known.begin(), known.end()}));
+  return false;
 }
 
 /// The target that `--target=NAME` names after `--list-phases`, the default if
@@ -188,8 +215,12 @@ std::optional<std::string> readListedTarget(ArrayRef<const char *> words) {
     return names.front();
   }
   StringRef name = words.front();
+  if (name == "--target" && words.size() == 1) {
+    printError("option '--target' needs a value");
+    return std::nullopt;
+  }
   bool isTarget = name.consume_front("--target");
-  if (isTarget && name.empty() && words.size() > 1) {
+  if (isTarget && name.empty()) {
     words = words.drop_front();
     name = words.front();
   } else if (isTarget && !name.consume_front("=")) {
@@ -216,6 +247,8 @@ int runGlobal(ArrayRef<const char *> given) {
     size_t count = countMessageWords(rest);
     if (count == 0) {
       words.push_back(rest.front());
+    } else if (!checkMessageWords(rest.take_front(count))) {
+      return Usage;
     }
     rest = rest.drop_front(std::max<size_t>(count, 1));
   }

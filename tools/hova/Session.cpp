@@ -432,9 +432,10 @@ int Session::failureStatus() {
   }
   if (!pass.empty() && arguments.has(OPT_pass_pipeline)) {
     return pluginError("pass '" + pass +
-                       "' failed, and '--pass-pipeline' adds "
-                       "passes to the compiler's own; --dump-ir=DIR keeps the "
-                       "program before it");
+                       "' failed, and '--pass-pipeline' adds passes to the "
+                       "compiler's own; if none of them left what it refuses, "
+                       "please report it; --dump-ir=DIR keeps the program "
+                       "before it");
   }
   if (!blamed.empty()) {
     return pluginError(blamed + " is not compiled: pass '" + pass +

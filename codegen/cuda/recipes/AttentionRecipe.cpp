@@ -163,13 +163,25 @@ struct AttentionRecipe
                              extentsOf(own).columns, keyWidth, resultWidth,
                              needsMore);
   }
+  /// The boxes of small heads have the schedule's own sizes.
   bool takesSchedule(Operation *op, CudaScheduleAttr schedule) const {
-    CudaScheduleAttr own = chooseSchedule(op);
-    int64_t step = schedule.getStep();
-    return canHoldSums(schedule) && schedule.getColumns() == own.getColumns() &&
+    constexpr int64_t kMostQueries = 32; // of a warp
+    auto own = cast<AttentionOp>(op);
+    CudaScheduleAttr chosen = chooseSchedule(op);
+    int64_t rows = schedule.getRows(), step = schedule.getStep();
+    int64_t keyColumns =
+        boxColumns(shapeOf(own.getQuery())[2] / own.getHeads());
+    int64_t elements =
+        rows * keyColumns +
+        schedule.getStages() * step * (keyColumns + schedule.getColumns());
+    Type element = getElementTypeOrSelf(own.getQuery());
+    return !SmallHeads::find(own) && canHoldSums(schedule) &&
+           rows <= kMostQueries * schedule.getRowWarps() &&
+           schedule.getColumns() == chosen.getColumns() &&
            schedule.getColumnWarps() == 1 &&
-           schedule.getStages() == own.getStages() &&
-           (step == 16 || step == 32 || step == 64);
+           schedule.getStages() == chosen.getStages() &&
+           (step == 16 || step == 32 || step == 64) &&
+           fitsGroup(elements, element);
   }
   Grid getGrid(Operation *op, CudaScheduleAttr schedule) const {
     auto own = cast<AttentionOp>(op);

@@ -32,8 +32,11 @@ static LogicalResult checkEdited(KernelOp kernel, Operation *anchor,
   if (!chosen) {
     return failure();
   }
+  // Whole rows are what others joined for.
   auto recipe = dyn_cast<CudaRecipeOpInterface>(anchor);
-  if (own == chosen || (recipe && recipe.takesSchedule(own))) {
+  bool takes =
+      recipe && llvm::none_of(joined, joinsRows) && recipe.takesSchedule(own);
+  if (own == chosen || takes) {
     return success();
   }
   return kernel.emitOpError("has no code for a GPU under its schedule, ")
@@ -56,9 +59,9 @@ LogicalResult CudaKernelCode::checkSchedule(KernelOp kernel) const {
   }
   SmallVector<Operation *> ops = stage.getComputeOps();
   for (Operation *op : llvm::drop_begin(ops)) {
-    bool joins = joinsHeads(op) && holdsHeads(stage.getAnchor());
-    if (!joins && !joinsRows(op) && !isa<TileOpInterface>(op) &&
-        !isColumnSlice(op)) {
+    bool joins = (joinsHeads(op) && holdsHeads(stage.getAnchor())) ||
+                 (joinsRows(op) && canHoldRows(stage.getAnchor()));
+    if (!joins && !isa<TileOpInterface>(op) && !isColumnSlice(op)) {
       return op->emitOpError("has no code for a GPU in the kernel of '")
              << stage.getAnchor()->getName() << "'";
     }

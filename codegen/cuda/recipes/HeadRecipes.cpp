@@ -120,11 +120,11 @@ struct HeadLogitsRecipe
     }
     constexpr int64_t kRows = 64;
     int64_t columns = boxColumns(weight[1]);
-    int64_t bytes = (kRows + columns) * boxColumns(weight[0]) *
-                    element.getIntOrFloatBitWidth() / 8;
-    if (bytes > kMostGroupBytes) {
+    int64_t elements = (kRows + columns) * boxColumns(weight[0]);
+    if (!fitsGroup(elements, element)) {
       op->emitOpError("needs ")
-          << bytes << " bytes of a GPU's shared memory in " << element
+          << elements * element.getIntOrFloatBitWidth() / 8
+          << " bytes of a GPU's shared memory in " << element
           << ", of which a block has " << kMostGroupBytes
           << "; give it fewer hidden channels, --dtype=bf16 or a CPU "
              "(--target=cpu)";
@@ -133,10 +133,15 @@ struct HeadLogitsRecipe
     return CudaScheduleAttr::get(op->getContext(), kRows, columns, 4, 1, 1, 1);
   }
   bool takesSchedule(Operation *op, CudaScheduleAttr schedule) const {
-    CudaScheduleAttr own = chooseSchedule(op);
-    return canHoldSums(schedule) && schedule.getColumns() == own.getColumns() &&
+    auto own = cast<HeadLogitsOp>(op);
+    CudaScheduleAttr chosen = chooseSchedule(op);
+    int64_t elements = (schedule.getRows() + schedule.getColumns()) *
+                       boxColumns(shapeOf(own.getHeadWeight())[0]);
+    return canHoldSums(schedule) &&
+           schedule.getColumns() == chosen.getColumns() &&
            schedule.getColumnWarps() == 1 && schedule.getStep() == 1 &&
-           schedule.getStages() == 1;
+           schedule.getStages() == 1 &&
+           fitsGroup(elements, getElementTypeOrSelf(own.getHeadsIn()));
   }
   Grid getGrid(Operation *op, CudaScheduleAttr schedule) const {
     ArrayRef<int64_t> shape = shapeOf(op->getResult(0));

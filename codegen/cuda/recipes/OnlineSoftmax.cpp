@@ -31,7 +31,7 @@ OnlineSoftmax::OnlineSoftmax(KernelBuilder &b, Type element, double scoreFactor,
 /// power is at most 1, no product is greater than the raw score.
 Value OnlineSoftmax::factorsOf(Value most) {
   double bearable = element.isF16() ? 0x1p28 : 0x1p30;
-  double exact = std::exp2(std::round(std::log2(factor)));
+  double exact = std::exp2(std::min(std::round(std::log2(factor)), 127.0));
   return b.map(most.getType(), most, [&](ValueRange x, Value, Value) -> Value {
     Value size = math::AbsFOp::create(b, x[0]), own = b.number(factor);
     auto takeBeyond = [&](double limit, double other) {

@@ -1,7 +1,6 @@
 //===- ProductRecipe.cpp - Products with a weight matrix, on a GPU --------===//
 // SPDX-License-Identifier: Apache-2.0
 
-#include "codegen/cuda/Sm80.h"
 #include "codegen/cuda/recipes/CudaKernels.h"
 #include "codegen/cuda/recipes/GroupEmitter.h"
 #include "codegen/cuda/recipes/Recipe.h"
@@ -87,11 +86,12 @@ static LogicalResult checkWeightType(Operation *op, Type x, Value weight) {
 
 /// A turn of the main loop reads one part of the inner dimension while another
 /// is copied.
-static bool isProductSchedule(CudaScheduleAttr schedule) {
-  constexpr int64_t kMostStep = 4 * kSegment;
-  int64_t step = schedule.getStep();
-  return canHoldSums(schedule) && step == boxColumns(step) &&
-         step <= kMostStep && schedule.getStages() > 1;
+static bool isProductSchedule(Value x, CudaScheduleAttr schedule) {
+  int64_t step = schedule.getStep(), stages = schedule.getStages();
+  int64_t elements =
+      stages * step * (schedule.getRows() + schedule.getColumns());
+  return canHoldSums(schedule) && step == boxColumns(step) && stages > 1 &&
+         fitsGroup(elements, getElementTypeOrSelf(x));
 }
 
 namespace {
@@ -114,7 +114,7 @@ struct ProductRecipe
     return scheduleProduct(x, rows, inner, shape.back());
   }
   bool takesSchedule(Operation *op, CudaScheduleAttr schedule) const {
-    return !scalingOf(op) && isProductSchedule(schedule);
+    return !scalingOf(op) && isProductSchedule(op->getOperand(0), schedule);
   }
   bool takesFactors(Operation *op, int64_t columns) const {
     Value x = cast<LinearOp>(op).getX();
@@ -153,8 +153,8 @@ struct LinearPartsRecipe
                            shapeOf(own.getX()).back() / shape.front(),
                            shape.back(), shape.front());
   }
-  bool takesSchedule(Operation *, CudaScheduleAttr schedule) const {
-    return isProductSchedule(schedule);
+  bool takesSchedule(Operation *op, CudaScheduleAttr schedule) const {
+    return isProductSchedule(op->getOperand(0), schedule);
   }
   Grid getGrid(Operation *op, CudaScheduleAttr schedule) const {
     ArrayRef<int64_t> shape = shapeOf(op->getResult(0));
@@ -246,8 +246,9 @@ struct ProjectTokensRecipe
     }
     return scheduleInnerProduct(x, shapeOf(own.getX())[1]);
   }
-  bool takesSchedule(Operation *, CudaScheduleAttr schedule) const {
-    return isProductSchedule(schedule) && schedule.getColumnWarps() == 1;
+  bool takesSchedule(Operation *op, CudaScheduleAttr schedule) const {
+    return isProductSchedule(op->getOperand(0), schedule) &&
+           schedule.getColumnWarps() == 1;
   }
   Grid getGrid(Operation *op, CudaScheduleAttr schedule) const {
     ArrayRef<int64_t> shape = shapeOf(op->getResult(0));

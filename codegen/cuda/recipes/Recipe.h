@@ -57,6 +57,9 @@ CudaScheduleAttr chooseSchedule(mlir::Operation *anchor,
 /// other schedules than they choose.
 bool canHoldSums(CudaScheduleAttr schedule);
 
+/// Whether the shared memory of a block can hold so many elements of a type.
+bool fitsGroup(int64_t elements, mlir::Type element);
+
 /// Its grid under a schedule.
 Grid gridOf(mlir::Operation *anchor, CudaScheduleAttr schedule);
 

@@ -176,12 +176,16 @@ CudaScheduleAttr chooseSchedule(Operation *anchor,
 
 bool canHoldSums(CudaScheduleAttr schedule) {
   constexpr int64_t kMmaRows = 16, kMmaColumns = 16; // two beside each other
-  constexpr int64_t kMostSums = 256;                 // of a thread
+  constexpr int64_t kMostSums = 128;                 // of a thread
   return schedule.getRows() % (kMmaRows * schedule.getRowWarps()) == 0 &&
          schedule.getColumns() % (kMmaColumns * schedule.getColumnWarps()) ==
              0 &&
          schedule.getRows() * schedule.getColumns() <=
              kMostSums * kLanes * schedule.warps();
+}
+
+bool fitsGroup(int64_t elements, Type element) {
+  return elements * element.getIntOrFloatBitWidth() / 8 <= kMostGroupBytes;
 }
 
 Grid gridOf(Operation *anchor, CudaScheduleAttr schedule) {

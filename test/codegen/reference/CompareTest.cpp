@@ -99,7 +99,8 @@ TEST(Model, takes_the_worst_of_several_plain_runs) {
   HostTensor want = doubles({1.0, 0.25}), lucky = doubles({1.0, 0.25});
   HostTensor got = doubles({1.0 + 1.5e-5, 0.25});
   EXPECT_FALSE(compareModel(got, lucky, want).within);
-  PlainError other = measurePlain(doubles({1.0 + 1e-5, 0.25}), want);
+  PlainError other;
+  other.addRun(doubles({1.0 + 1e-5, 0.25}), want);
   EXPECT_NEAR(other.max, 1e-5, 1e-12);
   EXPECT_TRUE(compareModel(got, lucky, want, Storage::F32, other).within);
 }
@@ -170,15 +171,51 @@ TEST(Model, compares_numbers_of_the_program_alone_by_what_they_change_by) {
   EXPECT_FALSE(compare(5 * unit, Storage::F32).within);
   EXPECT_TRUE(compare(4 * f16, Storage::F16).within);
   EXPECT_FALSE(compare(5 * f16, Storage::F16).within);
-  PlainError neighbours = measureSpread(doubles({1027.0, 2.0}), want);
-  EXPECT_EQ(neighbours.spread, 3.0);
-  EXPECT_TRUE(compare(6.0, Storage::F32, neighbours).within);
+  // Each element by its own.
+  PlainError neighbours;
+  neighbours.addNeighbour(doubles({1034.0, 1.0}), want);
+  neighbours.addNeighbour(doubles({1023.0, -1.0}), want);
+  EXPECT_EQ(neighbours.spread, (std::vector<double>{10.0, 3.0}));
+  Comparison known = compare(6.0, Storage::F32, neighbours);
+  EXPECT_TRUE(known.within);
+  EXPECT_EQ(known.compared, 2);
+  EXPECT_NEAR(known.maxBound, 6.0, 1e-3);
+  EXPECT_NEAR(known.rmsError, 6.0 / std::sqrt(2.0), 1e-9);
   EXPECT_FALSE(compare(6.1, Storage::F32, neighbours).within);
-  // It says nothing of the numbers that the plain run has.
+  // It says nothing of the numbers that the plain run has, and those nothing of
+  // these.
   HostTensor half = doubles({kInfinity, 2.0});
-  EXPECT_FALSE(
-      compareModel(doubles({1024.0, 3.0}), half, want, Storage::F32, neighbours)
-          .within);
+  auto mixed = [&](double a, double b) {
+    return compareModel(doubles({a, b}), half, want, Storage::F32, neighbours);
+  };
+  EXPECT_TRUE(mixed(1040.0, 2.0).within);
+  EXPECT_EQ(mixed(1040.0, 2.0).compared, 2);
+  EXPECT_FALSE(mixed(1040.0, 3.0).within);
+  EXPECT_LT(mixed(1040.0, 3.0).maxBound, 1.0);
+  EXPECT_FALSE(mixed(1050.0, 2.0).within);
+  EXPECT_GT(mixed(1050.0, 2.0).maxBound, 20.0);
+}
+
+TEST(Model, judges_numbers_of_the_program_alone_each_by_its_own) {
+  // One element that changes much must not hide errors of the others.
+  HostTensor want(Element::F64, {1000}), none(Element::F64, {1000});
+  HostTensor moved(Element::F64, {1000}), got(Element::F64, {1000});
+  auto set = [&](HostTensor &tensor, double first, double others) {
+    for (int i = 0; i < 1000; ++i) {
+      tensor.mutableAs<double>()[i] = i == 0 ? first : others;
+    }
+  };
+  set(none, kInfinity, kInfinity);
+  set(moved, 1.0, 1e-3);
+  PlainError neighbours;
+  neighbours.addNeighbour(moved, want);
+  auto compare = [&](double first, double others) {
+    set(got, first, others);
+    return compareModel(got, none, want, Storage::F32, neighbours).within;
+  };
+  EXPECT_TRUE(compare(1.9, 1.9e-3));
+  EXPECT_FALSE(compare(1.9, 2.1e-3));
+  EXPECT_FALSE(compare(2.1, 1.9e-3));
 }
 
 TEST(Model, does_not_compare_what_another_order_of_additions_cannot_hold) {
