@@ -117,12 +117,14 @@ AffineExpr IterationSpaceBuilder::addDim(StringRef name, int64_t size,
   return getAffineDimExpr(space.dims.size() - 1, op->getContext());
 }
 
-/// What the axes of a result before its last are called, by their number.
+/// What the axes of a result before its last are called, by their number: of
+/// the most that a tensor has, each has a name of its own.
 static StringRef nameOfAxis(size_t axis, size_t count) {
   if (axis + 1 == count) {
     return count == 1 ? "row" : "token";
   }
-  constexpr StringLiteral names[] = {"batch", "outer", "inner"};
+  constexpr StringLiteral names[] = {"batch", "outer", "inner",
+                                     "axis3", "axis4", "axis5"};
   return names[std::min(axis, std::size(names) - 1)];
 }
 

@@ -58,3 +58,13 @@ def test_operators_are_what_the_evaluator_computes(name, dtype):
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "within the numeric policy" in done.stdout
+
+
+def test_values_have_up_to_eight_axes(tmp_path):
+    layers, shape = [], [2] * 7 + [6]
+    for op, words in (("scale", {"by": 2}), ("layer_norm", {}), ("linear", {"width": 5}), ("activation", {"kind": "relu"}), ("softmax", {})):
+        layers.append({"name": op, "op": op, "input": layers[-1]["name"] if layers else "x"} | words)
+    model = {"hova": 1, "name": "axes", "inputs": {"x": {"shape": shape}}, "layers": layers, "outputs": {"y": "softmax", "z": "layer_norm"}}
+    (tmp_path / "axes.json").write_text(json.dumps(model), encoding="utf-8")
+    done = subprocess.run([HOVA, "verify", tmp_path / "axes.json", "--target=cuda-emulated", "--cases=2"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr

@@ -162,6 +162,26 @@ def rows():
     return model
 
 
+def axes():
+    """Of every number of axes that a value may have."""
+    model = Model()
+    for rank in range(1, 9):
+        shape = (2,) * (rank - 1) + (6,)
+        x, y = model.input(shape), model.input(shape)
+        model.output(model.layer("scale", input=x, by=2))
+        model.output(model.layer("softmax", input=x))
+        model.output(model.layer("layer_norm", input=x))
+        model.output(model.layer("activation", input=x, kind="gelu_tanh"))
+        model.output(model.layer("linear", input=x, width=5))
+        model.output(model.layer("feed_forward", input=x, hidden=7))
+        model.output(model.layer("add", inputs=[x, y]))
+        model.output(model.layer("multiply", inputs=[x, y]))
+        if rank > 1:
+            model.output(model.layer("concat", inputs=[x, y]))
+            model.output(model.layer("slice", input=x, start=1))
+    return model
+
+
 def omni():
     model = Model()
     for tokens, width, heads, causal in (
@@ -183,6 +203,7 @@ MODELS = [
     attention_biases,
     multi_head_attention,
     rows,
+    axes,
     omni,
 ]
 
