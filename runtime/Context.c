@@ -203,7 +203,7 @@ const char *hova_message(const hova_context *context) {
 }
 
 const char *hova_target(const hova_context *context) {
-  return context->machine->target;
+  return context ? context->machine->target : "expects a context, got null";
 }
 
 const hova_program *hova_program_of(const hova_context *context) {

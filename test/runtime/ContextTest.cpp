@@ -272,6 +272,7 @@ TEST(Context, null_arrays_and_contexts_are_rejected) {
   EXPECT_EQ(hova_run(fixture.context, call.inputs, nullptr), HOVA_REJECTED);
   EXPECT_EQ(hova_run(nullptr, call.inputs, call.outputs), HOVA_REJECTED);
   EXPECT_STREQ(hova_message(nullptr), "expects a context, got null");
+  EXPECT_STREQ(hova_target(nullptr), "expects a context, got null");
   hova_destroy(nullptr);
 }
 

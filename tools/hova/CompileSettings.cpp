@@ -240,11 +240,15 @@ CompileOptions readCompileOptions(const Arguments &arguments) {
   return options;
 }
 
-/// `name` as a C identifier.
+/// `name` as a C identifier; functions that begin with `hova_` are the
+/// runtime's.
 static std::string identifier(llvm::StringRef name) {
   std::string result;
   for (char c : name) {
     result += llvm::isAlnum(c) ? c : '_';
+  }
+  if (result == "hova" || llvm::StringRef(result).starts_with("hova_")) {
+    return "m_" + result;
   }
   return result.empty() || llvm::isDigit(result[0]) ? "m" + result : result;
 }
