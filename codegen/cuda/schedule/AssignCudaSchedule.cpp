@@ -195,6 +195,19 @@ static LogicalResult checkSizes(KernelOp kernel) {
   return success();
 }
 
+/// Heads and sequences are recipes' to count (`checkSequences`): what is left
+/// are rows and columns in blocks.
+static LogicalResult checkGrid(Operation *anchor, CudaScheduleAttr schedule) {
+  Grid grid = gridOf(anchor, schedule);
+  if (grid.x <= kMostBlocksX && std::max(grid.y, grid.z) <= kMostBlocksYZ) {
+    return success();
+  }
+  return anchor->emitOpError("has code for a GPU for at most ")
+         << kMostBlocksYZ << " blocks of " << schedule.getColumns()
+         << " columns beside each other, and its result has "
+         << std::max(grid.y, grid.z) << "; a CPU runs it (--target=cpu)";
+}
+
 namespace {
 struct AssignCudaSchedulePass final
     : impl::AssignCudaSchedulePassBase<AssignCudaSchedulePass> {
@@ -216,7 +229,7 @@ struct AssignCudaSchedulePass final
       }
     }
     CudaScheduleAttr schedule = chooseSchedule(first, joined);
-    if (!schedule) {
+    if (!schedule || failed(checkGrid(first, schedule))) {
       return failure();
     }
     if (!kernel.getUnits()) {
