@@ -124,7 +124,7 @@ def far_scores(halves: str, exponent: int) -> Case:
 
 def greatest_scores(halves: str, scale: float) -> Case:
     """Scores up to the greatest numbers of f32, which few keys of different turns have; queries of both signs."""
-    n, keys = Numbers(halves), 150
+    n, keys = Numbers(halves), 70
     q, k = np.zeros((1, 4, 8)), np.zeros((1, keys, 8))
     size = min(np.sqrt(3.3e38 / scale), 1.7e19)  # raw scores are numbers too
     q[0, :, 0], k[0, :, 0] = [size, -size, size / 2, 0], size * np.linspace(-0.9, 1, keys)
