@@ -104,7 +104,7 @@ def test_attention(name, tmp_path):
 
 # Few parts of a product, and few keys: all are copied at first, and group memory has room for more blocks than registers.
 @pytest.mark.parametrize("block", [(64, 64), (64, 128), (128, 64), (128, 128)])
-@pytest.mark.parametrize("inner", [24, 64, 96, 147, 192, 256])
+@pytest.mark.parametrize("inner", [24, 96, 147, 256])
 def test_short_products(inner, block, tmp_path):
     assembled(product(3136, inner, 384, *block, "--gelu"), tmp_path)
 
@@ -149,7 +149,7 @@ def hova(*words):
     return done.stdout
 
 
-@pytest.mark.parametrize("batch, dtype", [(1, "bf16"), (8, "bf16"), (1, "f32"), (8, "f32")])
+@pytest.mark.parametrize("batch, dtype", [(1, "bf16"), (8, "f32")])
 def test_the_whole_model_as_it_is_compiled(batch, dtype, tmp_path):
     """Of its published size, by hova compile: some 5 s of one core for each batch."""
     model = (VIT, f"--set=batch={batch}", f"--dtype={dtype}", "--target=cuda")
