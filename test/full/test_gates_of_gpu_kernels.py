@@ -16,6 +16,7 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "test" / "codegen" / "cuda"))
 
 import sass  # noqa: E402
+import test_gates as quick  # noqa: E402
 
 HOVA = Path(os.environ["HOVA_BUILD"]) / "bin" / "hova"
 DESCRIPTIONS = sorted((ROOT / "examples" / "models").glob("*.json"))
@@ -80,3 +81,14 @@ def test_kernels_of_a_model(model, settings, dtype):
             wrong.append((kernel["name"], "takes too long a turn", turn))
     assert not wrong
     assert (loops > 0) == (dtype != "f32" and model not in WITHOUT_LOOPS)
+
+
+@pytest.mark.parametrize("batch, dtype", [(8, "bf16"), (1, "f32")])
+def test_the_whole_model_as_the_quick_tests_take_it(batch, dtype, tmp_path):
+    quick.test_the_whole_model_as_it_is_compiled(batch, dtype, tmp_path)
+
+
+@pytest.mark.parametrize("block", [(64, 64), (64, 128), (128, 64), (128, 128)])
+@pytest.mark.parametrize("inner", [64, 192])
+def test_short_products(inner, block, tmp_path):
+    quick.test_short_products(inner, block, tmp_path)
