@@ -114,11 +114,11 @@ LogicalResult DumpCheck::checkModule() {
            << textOf(storage) << ", got "
            << textOf(dump->getAttr(kStorageAttr));
   }
-  for (auto inner : dump.getOps<ModuleOp>()) {
-    if (!isFrom("target")) {
-      return inner.emitError("expects no module in a program, of whose code "
-                             "phase 'target' makes one");
-    }
+  auto inner = dump.getOps<ModuleOp>();
+  if (!isFrom("target") && !inner.empty()) {
+    return (*inner.begin())
+        .emitError("expects no module in a program, of whose code phase "
+                   "'target' makes one");
   }
   main = dump.lookupSymbol<func::FuncOp>("main");
   if (!main || main.isExternal()) {

@@ -253,7 +253,12 @@ void PlainError::addNeighbour(const HostTensor &exact, const HostTensor &want) {
 static constexpr char kTooFar[] =
     " elements differ more than rounding explains";
 
-/// Elements that are numbers in the plain run, or none in the reference.
+/// Whether the program and the reference have a number, and the plain run none.
+static bool isAlone(double got, double plain, double want) {
+  return std::isfinite(want) && std::isfinite(got) && !std::isfinite(plain);
+}
+
+/// All elements but those.
 static Comparison compareToPlain(const HostTensor &got, const HostTensor &plain,
                                  const HostTensor &want, Storage storage,
                                  const PlainError &others,
@@ -275,13 +280,12 @@ static Comparison compareToPlain(const HostTensor &got, const HostTensor &plain,
       policy.plainFactor * std::max(yardstick.rms, others.rms) + margin;
   Errors errors(result);
   for (int64_t i = 0, e = want.size(); i < e; ++i) {
-    bool isLost = !std::isfinite(plain.at(i)) ||
-                  (anyOrder && !std::isfinite(anyOrder->at(i)));
-    if (!std::isfinite(want.at(i)) ||
-        (std::isfinite(plain.at(i)) && std::isfinite(got.at(i))) || !isLost) {
-      errors.add(i, got.at(i), want.at(i), result.maxBound);
-    } else if (!std::isfinite(got.at(i))) {
+    bool mayOverflow = !std::isfinite(plain.at(i)) ||
+                       (anyOrder && !std::isfinite(anyOrder->at(i)));
+    if (mayOverflow && !std::isfinite(got.at(i)) && std::isfinite(want.at(i))) {
       ++result.overflowed;
+    } else if (!isAlone(got.at(i), plain.at(i), want.at(i))) {
+      errors.add(i, got.at(i), want.at(i), result.maxBound);
     }
   }
   errors.finish(want.size());
@@ -293,9 +297,9 @@ static Comparison compareToPlain(const HostTensor &got, const HostTensor &plain,
   return result;
 }
 
-/// Elements that are numbers in the program, and none in the plain run. Each
-/// has a bound of its own; of the one that is nearest to it, or farthest
-/// beyond, the error and the bound are told.
+/// Elements that are numbers in the program alone. Each has a bound of its own;
+/// of the one that is nearest to it, or farthest beyond, the error and the
+/// bound are told.
 static Comparison compareToSpread(const HostTensor &got,
                                   const HostTensor &plain,
                                   const HostTensor &want, Storage storage,
@@ -312,8 +316,7 @@ static Comparison compareToSpread(const HostTensor &got,
   ElementDifference nearest = {0, 0, 0, 0, margin};
   Errors errors(result);
   for (int64_t i = 0, e = want.size(); i < e; ++i) {
-    if (!std::isfinite(want.at(i)) || !std::isfinite(got.at(i)) ||
-        std::isfinite(plain.at(i))) {
+    if (!isAlone(got.at(i), plain.at(i), want.at(i))) {
       continue;
     }
     double own = spread.empty() ? 0 : spread[i];
@@ -342,11 +345,10 @@ static Comparison join(Comparison a, Comparison b) {
   auto excess = [](const Comparison &own) {
     return std::max(own.maxError / own.maxBound, own.rmsError / own.rmsBound);
   };
-  bool second = a.within == b.within ? excess(b) > excess(a) : a.within;
+  bool isNearer = b.compared > 0 &&
+                  ((a.compared == 0 && a.within) || excess(b) > excess(a));
+  bool second = a.within == b.within ? isNearer : a.within;
   Comparison &told = second ? b : a, &other = second ? a : b;
-  if (told.compared == 0 && told.within) {
-    std::swap(told, other);
-  }
   told.compared += other.compared;
   told.overflowed += other.overflowed;
   return std::move(told);

@@ -56,6 +56,18 @@ SmallVector<StringRef> getWords(opt::OptSpecifier id) {
   return words;
 }
 
+std::string problemWithWord(OptionID id, StringRef given) {
+  SmallVector<StringRef> words = getWords(id);
+  if (is_contained(words, given)) {
+    return "";
+  }
+  std::vector<std::string> known(words.begin(), words.end());
+  return ("option '" + Arguments::spelling(id) + "' expects " +
+          join(known, ", ") + ", got '" + given + "'" +
+          suggestion(given, known))
+      .str();
+}
+
 std::string suggestion(StringRef word,
                        const std::vector<std::string> &candidates) {
   auto best =
@@ -233,15 +245,14 @@ std::vector<std::string> Arguments::wordsWithout(ArrayRef<OptionID> ids) const {
 }
 
 StringRef Arguments::word(OptionID id) const {
-  SmallVector<StringRef> words = getWords(id);
-  StringRef given = value(id, words.front());
-  if (is_contained(words, given)) {
+  StringRef first = getWords(id).front();
+  StringRef given = value(id, first);
+  std::string problem = problemWithWord(id, given);
+  if (problem.empty()) {
     return given;
   }
-  std::vector<std::string> known(words.begin(), words.end());
-  usageError("option '" + spelling(id) + "' expects " + join(known, ", ") +
-             ", got '" + given + "'" + suggestion(given, known));
-  return words.front();
+  usageError(problem);
+  return first;
 }
 
 uint64_t Arguments::number(OptionID id, uint64_t otherwise, uint64_t low,

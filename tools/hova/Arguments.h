@@ -156,6 +156,10 @@ private:
   mutable std::optional<int> status;
 };
 
+/// Why `given` is none of the words that the table has for an option; empty: it
+/// is one.
+std::string problemWithWord(OptionID id, llvm::StringRef given);
+
 /// The candidate that was probably meant, as "; did you mean 'x'?", or all of
 /// them, as "; there is x, y".
 std::string suggestionFrom(llvm::StringRef word,

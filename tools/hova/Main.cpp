@@ -166,45 +166,34 @@ int runHelp(ArrayRef<const char *> words) {
   return Ok;
 }
 
-/// The options of how messages are written, which hold from the first one on,
-/// and their values.
-struct MessageOption {
-  StringLiteral name;
-  StringLiteral values;
-};
-constexpr MessageOption messageOptions[] = {{"--diagnostics", "text, json"},
-                                            {"--color", "auto, always, never"}};
+/// The options of how messages are written, which hold from the first one on.
+constexpr OptionID messageOptions[] = {OPT_diagnostics, OPT_color};
+
+/// The one that a word gives, with a value or in front of it.
+std::optional<OptionID> messageOption(StringRef word) {
+  StringRef name = word.split('=').first;
+  const OptionID *found = find_if(messageOptions, [&](OptionID id) {
+    return Arguments::spelling(id) == name;
+  });
+  return found == std::end(messageOptions) ? std::nullopt
+                                           : std::optional(*found);
+}
 
 /// The words of such an option: itself, and its value if that is the next word;
 /// none: it is another word.
 size_t countMessageWords(ArrayRef<const char *> words) {
-  auto [name, value] = StringRef(words.front()).split('=');
-  if (none_of(messageOptions, [name = name](const MessageOption &option) {
-        return option.name == name;
-      })) {
+  StringRef word = words.front();
+  if (!messageOption(word)) {
     return 0;
   }
-  bool isPair = words.front() == name;
-  return std::min<size_t>(isPair ? 2 : 1, words.size());
+  return std::min<size_t>(word.contains('=') ? 1 : 2, words.size());
 }
 
-/// Whether words that countMessageWords has counted give the option one of its
-/// values; an error if not.
-bool checkMessageWords(ArrayRef<const char *> words) {
-  auto [name, value] = StringRef(words.front()).split('=');
-  StringRef given = words.size() == 2 ? words[1] : value;
-  const MessageOption &option =
-      *find_if(messageOptions, [name = name](const MessageOption &own) {
-        return own.name == name;
-      });
-  SmallVector<StringRef> known;
-  option.values.split(known, ", ");
-  if (is_contained(known, given)) {
-    return true;
-  }
-  printError("option '" + name + "' expects " + option.values + ", got '" +
-             given + "'" + suggestion(given, {known.begin(), known.end()}));
-  return false;
+/// The value in words that countMessageWords has counted, empty if there is
+/// none.
+StringRef messageValue(ArrayRef<const char *> words) {
+  return words.size() == 2 ? words[1]
+                           : StringRef(words.front()).split('=').second;
 }
 
 /// The target that `--target=NAME` names after `--list-phases`, the default if
@@ -247,10 +236,16 @@ int runGlobal(ArrayRef<const char *> given) {
     size_t count = countMessageWords(rest);
     if (count == 0) {
       words.push_back(rest.front());
-    } else if (!checkMessageWords(rest.take_front(count))) {
+      rest = rest.drop_front();
+      continue;
+    }
+    std::string problem = problemWithWord(*messageOption(rest.front()),
+                                          messageValue(rest.take_front(count)));
+    if (!problem.empty()) {
+      printError(problem);
       return Usage;
     }
-    rest = rest.drop_front(std::max<size_t>(count, 1));
+    rest = rest.drop_front(count);
   }
   StringRef word = words.front();
   ArrayRef<const char *> others = ArrayRef(words).drop_front();
@@ -290,9 +285,8 @@ void moveMessageOptions(SmallVectorImpl<const char *> &words) {
   for (ArrayRef<const char *> rest = words.empty() ? leading : words;
        !rest.empty(); rest = rest.drop_front()) {
     if (size_t count = countMessageWords(rest)) {
-      auto [name, value] = StringRef(rest.front()).split('=');
-      StringRef given = count == 2 ? rest[1] : value;
-      if (name == "--color") {
+      StringRef given = messageValue(rest.take_front(count));
+      if (messageOption(rest.front()) == OPT_color) {
         setMessageColor(given);
       } else if (given == "json") {
         setMessageFormat(hova::reader::DiagnosticFormat::Json);

@@ -195,17 +195,17 @@ static LogicalResult checkSizes(KernelOp kernel) {
   return success();
 }
 
-/// Heads and sequences are recipes' to count (`checkSequences`): what is left
-/// are rows and columns in blocks.
+/// Sequences and heads are recipes' to count (`checkSequences`), and values
+/// below 2 GiB have no more rows than a grid has blocks: columns are left.
 static LogicalResult checkGrid(Operation *anchor, CudaScheduleAttr schedule) {
-  Grid grid = gridOf(anchor, schedule);
-  if (grid.x <= kMostBlocksX && std::max(grid.y, grid.z) <= kMostBlocksYZ) {
+  int64_t blocks = gridOf(anchor, schedule).y;
+  if (blocks <= kMostBlocksYZ) {
     return success();
   }
   return anchor->emitOpError("has code for a GPU for at most ")
          << kMostBlocksYZ << " blocks of " << schedule.getColumns()
-         << " columns beside each other, and its result has "
-         << std::max(grid.y, grid.z) << "; a CPU runs it (--target=cpu)";
+         << " columns beside each other, and its result has " << blocks
+         << "; a CPU runs it (--target=cpu)";
 }
 
 namespace {
