@@ -116,3 +116,32 @@ def test_scores_too_large_for_their_type_have_a_mean(target, tmp_path):
     want = attend(x, "sum", lambda s: np.abs(s) * 2**20 + 2**18)
     got = results(tmp_path / "program", tmp_path, x)
     np.testing.assert_allclose(got, want, rtol=limit, atol=limit * np.abs(want).max())
+
+
+@pytest.mark.parametrize("power", [-122, 122])
+@pytest.mark.parametrize("target", TARGETS)
+def test_sums_of_any_size_divide(target, power, tmp_path):
+    """Also those whose reciprocal is no normal number."""
+    options, limit = TARGETS[target]
+    (tmp_path / "model.json").write_text(json.dumps(describe(150, "sum", f"(abs(score) + 0.25) * {2.0**power}")))
+    run(HOVA, "compile", tmp_path / "model.json", *options, "--quiet", "-o", tmp_path / "program")
+    x = numbers(150, 5)
+    x["bias"][:] = 0
+    sums = attend({**x, "v": np.ones_like(x["v"])}, "none", lambda s: np.ldexp(np.abs(s) + 0.25, power))[0]
+    assert (sums.max() < 2.0**-116 if power < 0 else 2.0**126 < sums.max() < np.finfo(np.float32).max)
+    want = attend(x, "sum", lambda s: np.abs(s) + 0.25)
+    np.testing.assert_allclose(results(tmp_path / "program", tmp_path, x), want, rtol=limit, atol=limit * np.abs(want).max())
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_reciprocals_of_any_size(target, tmp_path):
+    """1 / x where it is a number of f32 and no normal one, and where x is none."""
+    options, limit = TARGETS[target]
+    for power in (126, -127):
+        score = f"1 / ((2 + tanh(score)) * {2.0**power}) * {2.0**power}"
+        (tmp_path / "model.json").write_text(json.dumps(describe(9, "sum", score)))
+        run(HOVA, "compile", tmp_path / "model.json", *options, "--quiet", "-o", tmp_path / "program")
+        x = numbers(9, 6)
+        x["bias"][:] = 0
+        want = attend(x, "sum", lambda s: 1 / (2 + np.tanh(s)))
+        np.testing.assert_allclose(results(tmp_path / "program", tmp_path, x), want, rtol=limit, atol=limit * np.abs(want).max())

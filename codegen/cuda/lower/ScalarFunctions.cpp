@@ -68,6 +68,18 @@ Value ScalarFunctions::polynomial(Value x, ArrayRef<double> fallingPowers) {
 // Functions
 //===----------------------------------------------------------------------===//
 
+Value ScalarFunctions::reciprocalOfAny(Value x) {
+  // 1 / (s x) is a normal number wherever 1 / x is finite and not 0.
+  auto isBeyond = [&](arith::CmpFPredicate predicate, double bound) -> Value {
+    return arith::CmpFOp::create(b, predicate, magnitude(x), constant(bound));
+  };
+  Value scale = arith::SelectOp::create(
+      b, isBeyond(arith::CmpFPredicate::OGT, 0x1p100), constant(0x1p-24),
+      arith::SelectOp::create(b, isBeyond(arith::CmpFPredicate::OLT, 0x1p-100),
+                              constant(0x1p24), constant(1)));
+  return mul(reciprocal(mul(x, scale)), scale);
+}
+
 Value ScalarFunctions::powerOfProduct(Value x, double factor) {
   double high = static_cast<float>(factor);
   Value product = mul(x, constant(high));
@@ -183,8 +195,9 @@ Value ScalarFunctions::emit(Operation &op, ValueRange operands) {
       })
       .Case<arith::DivFOp>([&](arith::DivFOp) -> Value {
         // Other quotients are rounded to nearest.
-        return matchPattern(operands[0], m_OneFloat()) ? reciprocal(operands[1])
-                                                       : Value();
+        return matchPattern(operands[0], m_OneFloat())
+                   ? reciprocalOfAny(operands[1])
+                   : Value();
       })
       .Default([](Operation *) { return Value(); });
 }

@@ -35,7 +35,11 @@ private:
   /// nor the product may be infinite.
   Value powerOfProduct(Value x, double factor);
 
+  /// 1 / x, also where one of them is no normal number.
+  Value reciprocalOfAny(Value x);
+
   Value exp2(Value x);
+  /// 0 where x is beyond 2^126, infinite where it is below 2^-126.
   Value reciprocal(Value x);
   Value intrinsic(llvm::StringRef name, Value x);
   Value constant(double value);

@@ -497,7 +497,7 @@ Value AttentionWriter::attend() {
   State state;
   if (carriesMost()) {
     // Not 0, by which weights would be divided.
-    double least = hasSoftmax() ? -INFINITY : 0x1p-60;
+    double least = hasSoftmax() ? -INFINITY : 0x1p-126;
     state.most = b.fill(tile(1, b.f32()), least);
   }
   if (divides()) {
@@ -519,6 +519,17 @@ Value AttentionWriter::divide(const State &state) {
     return state.result;
   }
   Value sums = b.reduce(Combine::add, state.sum, TileDistribution::product);
+  Value zero = b.number(0);
+  if (!hasSoftmax()) {
+    // Sums of any size, whose reciprocals may be no numbers of f32.
+    return b.map(state.result.getType(), {state.result, sums},
+                 [&](ValueRange x, Value, Value) -> Value {
+                   Value isNone = arith::CmpFOp::create(
+                       b, arith::CmpFPredicate::OEQ, x[1], zero);
+                   Value own = arith::DivFOp::create(b, x[0], x[1]);
+                   return arith::SelectOp::create(b, isNone, zero, own);
+                 });
+  }
   SmallVector<Value> operands{sums};
   if (mayBeEmpty) {
     Value kept = carriesKept ? state.kept : searchKept(state, sums);
@@ -527,15 +538,9 @@ Value AttentionWriter::divide(const State &state) {
       operands.push_back(state.most);
     }
   }
-  Value zero = b.number(0);
   Value inverse =
       b.map(sums.getType(), operands, [&](ValueRange x, Value, Value) -> Value {
         Value own = arith::DivFOp::create(b, b.number(1), x[0]);
-        if (!hasSoftmax()) {
-          Value isNone =
-              arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, x[0], zero);
-          return arith::SelectOp::create(b, isNone, zero, own);
-        }
         if (x.size() == 1) {
           return own;
         }
