@@ -258,8 +258,8 @@ def run_peers(record):
 
 
 def run_gpu():
-    """Beside each other, though a driver starts about three processes a second and no more."""
-    return run_pytest("gpu", "venv-test", GPU, options=["-n", os.cpu_count()])
+    """Beside each other: most of the time is that of the evaluator, on a processor."""
+    return run_pytest("gpu", "venv-test", GPU, options=["-n", os.cpu_count(), "--dist", "worksteal"])
 
 
 def main():

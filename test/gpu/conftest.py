@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-for folder in ("test/codegen/cuda", "test/fuzz/models", "test/e2e", "test/full", "test/tools", "examples/torch-dlpack"):
+for folder in ("test/codegen/cuda", "test/fuzz/models", "test/e2e", "test/full", "test/tools", "examples/torch-dlpack", "examples/embed"):
     sys.path.insert(0, str(ROOT / folder))
 
 # In a process of its own, since what has begun to use a driver must not be forked from.

@@ -7,8 +7,9 @@ import json
 
 import numpy as np
 import pytest
-from running import DTYPES, VECTORS, options_of, outputs_of, verify
-from test_gpu import DIGITS, MODELS, VARIANTS, compile_to, run
+from classify import DTYPES as DTYPES_OF_INPUTS
+from running import DTYPES, VECTORS, LibraryTrial, load, options_of, outputs_of, verify
+from test_gpu import DIGITS, MODELS, VARIANTS, compile_to
 from test_published_sizes import SHORTER
 from trial import run_all
 from variants import variants
@@ -40,26 +41,28 @@ def test_digits_are_read(tmp_path):
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("name", VARIANTS)
 def test_bits_are_equal_from_run_to_run_and_for_an_item_at_any_place(name, dtype, tmp_path):
-    """A batch of one item three times: three equal results, and those of other runs."""
+    """A batch of one item three times: three equal results, and those of another context."""
     model, settings = VARIANTS[name]
-    if "batch" not in json.loads(model.read_text(encoding="utf-8"))["parameters"]:
+    parameters = json.loads(model.read_text(encoding="utf-8"))
+    if "batch" not in parameters["parameters"]:
         pytest.skip("the model has no batch")
     alone = " ".join(setting for setting in settings.split() if not setting.startswith("batch="))
-    program = compile_to(tmp_path / "program", model, "--target=cuda", "--init=1", *options_of(f"{alone} batch=3"), dtype=dtype)
-    told = json.loads(run(program, "--describe", "--format=json"))
-    given = []
+    compile_to(tmp_path / "program", model, "--target=cuda", "--emit=lib", "--init=1", *options_of(f"{alone} batch=3"), dtype=dtype)
+    runs = [load(tmp_path / "program.so", parameters["name"]) for _ in range(2)]
     random = np.random.default_rng(7)
-    for value in told["inputs"]:
-        shape = [1, *value["shape"][1:]]
-        if value["dtype"] == "f32":
+    given = {}
+    for info in runs[0].inputs:
+        shape, kind = [1, *info.dims[1 : info.rank]], DTYPES_OF_INPUTS[info.dtype]
+        if kind is np.float32:
             one = random.standard_normal(shape, np.float32)
-        elif value["dtype"] == "bool":
+        elif kind is np.bool_:
             one = np.ones(shape, np.bool_)
         else:
-            one = random.integers(value["lower"], value["upper"], shape, {"i32": np.int32, "i64": np.int64}[value["dtype"]])
-        np.save(tmp_path / f"{value['name']}.npy", np.repeat(one, value["shape"][0], axis=0))
-        given += ["--input", f"{value['name']}={tmp_path / value['name']}.npy"]
-    first, again = (outputs_of(program, tmp_path / folder, *given) for folder in ("first", "again"))
+            one = random.integers(info.lower, info.upper, shape, kind)
+        given[info.name.decode()] = np.repeat(one, info.dims[0], axis=0)
+    first, again = (run(**given) for run in runs)
+    for run in runs:
+        run.close()
     for output, array in first.items():
         bits = array.view(np.uint8)
         assert np.array_equal(bits, again[output].view(np.uint8))
@@ -87,7 +90,7 @@ def test_every_model_as_large_as_published(model, settings, dtype):
 @pytest.mark.parametrize("group", range(GROUPS))
 def test_random_models_equal_numpy(group, tmp_path):
     first = FIRST + GROUP * group
-    failed, refused = run_all(range(first, first + GROUP), tmp_path, target="cuda")
+    failed, refused = run_all(range(first, first + GROUP), tmp_path, LibraryTrial, target="cuda")
     assert not failed
     # Others are too large for a GPU, and say so.
     assert len(refused) <= 3

@@ -1,14 +1,14 @@
-//===- Main.cpp - hova, the driver ----------------------------------------===//
+//===- Verbs.cpp - What hova can do ---------------------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Finds the verb and runs it; each verb is a file of its own.
 
+#include "tools/hova/Verbs.h"
 #include "tools/hova/CompileSettings.h"
 #include "tools/hova/Completion.h"
 #include "tools/hova/Guard.h"
 #include "tools/hova/Help.h"
 #include "tools/hova/Plugins.h"
-#include "tools/hova/Verbs.h"
 #include "llvm/ADT/StringExtras.h"
 
 using namespace llvm;
@@ -295,7 +295,11 @@ void moveMessageOptions(SmallVectorImpl<const char *> &words) {
   }
 }
 
-int run(ArrayRef<const char *> given) {
+} // namespace
+
+ArrayRef<VerbInfo> hova::tool::getVerbs() { return verbs; }
+
+int hova::tool::runCommand(ArrayRef<const char *> given) {
   SmallVector<const char *> moved(given);
   moveMessageOptions(moved);
   ArrayRef<const char *> words = moved;
@@ -332,22 +336,4 @@ int run(ArrayRef<const char *> given) {
     return *arguments.failed();
   }
   return verb->run(arguments);
-}
-
-} // namespace
-
-ArrayRef<VerbInfo> hova::tool::getVerbs() { return verbs; }
-
-int main(int argc, char **argv) {
-  installGuard(argc, argv);
-  int status = run(ArrayRef<const char *>(argv, argc).drop_front());
-  outs().flush();
-  if (outs().has_error()) {
-    printError("cannot write standard output: " + outs().error().message());
-    outs().clear_error();
-    status = InputOutput;
-  }
-  // Where messages cannot be written, the status is all there is to say.
-  errs().clear_error();
-  return status;
 }

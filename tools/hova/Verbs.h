@@ -1,8 +1,8 @@
 //===- Verbs.h - What hova can do -----------------------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// One function per verb, each in the file of its name; the result is the exit
-// status.
+// One function per verb, each in the file of its name, and what chooses among
+// them; the result is the exit status.
 
 #ifndef HOVA_TOOLS_HOVA_VERBS_H
 #define HOVA_TOOLS_HOVA_VERBS_H
@@ -11,6 +11,9 @@
 #include "tools/hova/Arguments.h"
 
 namespace hova::tool {
+
+/// What `hova` does with the words of its command line.
+int runCommand(llvm::ArrayRef<const char *> words);
 
 int runCheck(Arguments &arguments);
 int runCompile(Arguments &arguments);

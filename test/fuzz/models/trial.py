@@ -175,32 +175,39 @@ class Trial:
             options += ["--weights", folder / "weights.safetensors"]
         program = folder / "program"
         compiling = (HOVA, "compile", folder / "model.json", *options, "-o", program)
-        done = run(*compiling)
+        done = call(*compiling)
         if done.returncode == 1 and "is required to be fused, but" in done.stderr:
             # A demand that is not met is an error, which is as it should be.
             free = without_demands(json.loads((folder / "model.json").read_text()))
             replace(self, description=free).save(folder)
-            done = run(*compiling)
+            done = call(*compiling)
         if done.returncode == 1 and self.target != "cpu" and NO_CODE.search(done.stderr):
             self.refused = failed("compiling", done).kind
             return None
         if done.returncode:
             return failed("compiling", done)
-        read = [part for n in inputs for part in ("--input", f"{n}={folder / n}.npy")]
         outputs = {}
-        # An emulated program has no threads of its own: it runs twice.
-        for threads in (1, 2):
-            out = folder / f"threads{threads}"
-            how = ("--threads", threads) if self.target == "cpu" else ()
-            done = run(program, *read, *how, "--output-dir", out)
-            if done.returncode:
-                return failed("running", done)
-            outputs[threads] = {name: np.load(out / f"{name}.npy") for name in want}
+        for run in (1, 2):
+            outputs[run] = self.execute(folder, inputs, run)
+            if isinstance(outputs[run], Verdict):
+                return outputs[run]
         verdict = self._judge(outputs, want, plains)
         if verdict and verdict.kind.startswith("numbers"):
             plains = self.reference(DECIDING_RUNS)[2]
             verdict = self._judge(outputs, want, plains)
         return verdict
+
+    def execute(self, folder, inputs, run):
+        """The outputs by name, or a Verdict if there are none. `run` is also how many threads there are.
+
+        An emulated program has no threads of its own: it runs twice."""
+        read = [part for n in inputs for part in ("--input", f"{n}={folder / n}.npy")]
+        out = folder / f"threads{run}"
+        how = ("--threads", run) if self.target == "cpu" else ()
+        done = call(folder / "program", *read, *how, "--output-dir", out)
+        if done.returncode:
+            return failed("running", done)
+        return {name: np.load(out / f"{name}.npy") for name in self.description["outputs"]}
 
     @staticmethod
     def _judge(outputs, want, plains):
@@ -220,12 +227,12 @@ class Trial:
         return None
 
 
-def run_all(seeds, folder, **fixed):
-    """Draws and runs a trial for each seed: the seed and verdict of each that fails, and the
+def run_all(seeds, folder, kind=Trial, **fixed):
+    """Draws and runs a trial of a kind for each seed: the seed and verdict of each that fails, and the
     seeds of those that the target has no code for."""
     failed, refused = [], []
     for seed in seeds:
-        trial = Trial.draw(seed, **fixed)
+        trial = kind.draw(seed, **fixed)
         if verdict := trial.run(folder):
             failed.append((seed, str(verdict)))
         if trial.refused:
@@ -253,7 +260,7 @@ def bits(values):
     return values.tobytes()
 
 
-def run(*command):
+def call(*command):
     command = [str(part) for part in command]
     try:
         return subprocess.run(
