@@ -239,6 +239,10 @@ bool meet(hova_emulated_thread *self, uint32_t place, uint32_t mask,
   self->operands = operands;
   self->results = results;
   warp->ready &= ~own;
+  if (mask & warp->ready) {
+    park(self);
+    return false;
+  }
   for (uint32_t rest = mask; rest; rest &= rest - 1) {
     const hova_emulated_thread *lane = &warp->threads[__builtin_ctz(rest)];
     if (lane->state != AT_WARP || lane->place != place || lane->mask != mask) {

@@ -228,7 +228,10 @@ llvm::Expected<std::string> CudaCode::generateUnit(DescribeFunction describe) {
                 machineCode ? &*machineCode : nullptr);
   finishSymbols(*module);
   describe(*module);
-  return makeObject(*module, options.optimization);
+  // To optimize an emulated kernel takes longer than what it saves: checks of
+  // its accesses take the time.
+  return makeObject(
+      *module, machine == CudaMachine::Emulated ? 0 : options.optimization);
 }
 
 KernelUse CudaCode::useOf(const DeviceKernel &kernel) const {

@@ -9,6 +9,7 @@
 #include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
 #include "mlir/Conversion/VectorToLLVM/ConvertVectorToLLVMPass.h"
 #include "mlir/Pass/PassRegistry.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "mlir/Transforms/Passes.h"
 
 using namespace mlir;
@@ -19,7 +20,10 @@ void buildLowerToNvvm(AddPass add) {
   // Positions and offsets have 32 bits.
   constexpr unsigned kIndexBits = 32;
   add(createLowerGroupOpsPass());
-  add(createCanonicalizerPass());
+  // Loops have no blocks to merge, and to look for them takes most of the time.
+  GreedyRewriteConfig config;
+  config.setRegionSimplificationLevel(GreedySimplifyRegionLevel::Disabled);
+  add(createCanonicalizerPass(config));
   add(createCSEPass());
   // What a thread alone decides, and so every exchange of chunks, stands
   // before the loops.
