@@ -169,6 +169,33 @@ static void order_with_write(const access_note *note, const cell *cell,
   }
 }
 
+/// Reads that the thread knows of need not be remembered: a write that comes
+/// after its own comes after them. The latest ones say whether there are any,
+/// and all are only looked at when they have become twice as many. Returns how
+/// many are left, or more.
+static uint32_t drop_known(shadow *shadow, cell *cell,
+                           const hova_emulated_thread *self) {
+  uint32_t most =
+      cell->reads == NO_RECORD ? 0 : shadow->records[cell->reads].count;
+  bool looks_at_all = !(most & (most - 1));
+  uint32_t kept = 0;
+  for (uint32_t *link = &cell->reads; *link != NO_RECORD;) {
+    read_record *record = &shadow->records[*link];
+    if (knows(self, record->agent, record->clock)) {
+      uint32_t known = *link;
+      *link = record->next;
+      record->next = shadow->free_record;
+      shadow->free_record = known;
+    } else if (looks_at_all) {
+      ++kept;
+      link = &record->next;
+    } else {
+      return record->count;
+    }
+  }
+  return kept;
+}
+
 static void read_cell(shadow *shadow, cell *cell, const access_note *note) {
   if (cell->writer == NOBODY) {
     fault(note->self, note->place,
@@ -183,23 +210,10 @@ static void read_cell(shadow *shadow, cell *cell, const access_note *note) {
   if (cell->read_block == SEVERAL_BLOCKS) {
     return; // Whoever writes it now races with one of them.
   }
-  // Reads that this one knows of need not be remembered: a write that comes
-  // after this one comes after them.
-  uint32_t *link = &cell->reads;
-  while (*link != NO_RECORD) {
-    read_record *record = &shadow->records[*link];
-    if (knows(note->self, record->agent, record->clock)) {
-      uint32_t known = *link;
-      *link = record->next;
-      record->next = shadow->free_record;
-      shadow->free_record = known;
-    } else {
-      link = &record->next;
-    }
-  }
+  uint32_t count = drop_known(shadow, cell, note->self);
   uint32_t record = take_record(shadow, note);
-  shadow->records[record] =
-      (read_record){note->agent, note->clock, note->place, cell->reads};
+  shadow->records[record] = (read_record){note->agent, note->clock, note->place,
+                                          count + 1, cell->reads};
   cell->reads = record;
 }
 

@@ -39,7 +39,9 @@ void free_clocks(clock_pool *pool);
 
 /// A read that no later one of the same cell has replaced.
 typedef struct read_record {
-  uint32_t agent, clock, place, next;
+  uint32_t agent, clock, place;
+  uint32_t count; ///< with those after it, or more
+  uint32_t next;
 } read_record;
 
 /// As many bytes as the kernel's smallest access to this memory.
