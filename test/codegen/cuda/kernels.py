@@ -62,11 +62,11 @@ class Case:
         """The only result, or the bytes of all."""
         return results[0] if self.results == 1 else np.concatenate([result.reshape(-1).view(np.uint8) for result in results])
 
-    def run(self, landing: str, seed: int, text: str | None = None, sums: str = "in-order") -> np.ndarray:
+    def run(self, landing: str, seed: int, text: str | None = None, sums: str = "in-order", counts: bool = False) -> np.ndarray:
         """The bits of the result, which was poisoned before."""
         results = [np.full_like(result, {"f": np.nan, "i": -1}.get(result.dtype.kind, np.iinfo(result.dtype).max if result.dtype.kind == "u" else 0)) for result in self.operands[-self.results :]]
         operands = [*self.operands[: -self.results], *results]
-        self.grown = ptx.Grid(text or self.ptx(), self.entry(), operands, self.grid, self.shared(), landing, seed, sums)
+        self.grown = ptx.Grid(text or self.ptx(), self.entry(), operands, self.grid, self.shared(), landing, seed, sums, counts=counts)
         self.grown.run()
         return self.joined(results)
 

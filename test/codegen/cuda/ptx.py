@@ -10,8 +10,8 @@ wait allows, or either by chance; a program must not notice.
 
 Refused (`Fault`) are accesses out of bounds or misaligned, shared bytes that nobody has
 written or that two threads touch without meeting in between, one of them to write, barriers
-that part of a warp reaches, instructions of a warp that part of it executes, and loops that do not end. Counted are wavefronts of shared memory and sectors of global memory, and how few
-of each the same bytes could take.
+that part of a warp reaches, instructions of a warp that part of it executes, and loops that do not end. On demand wavefronts of shared memory and sectors of global memory are
+counted, and how few of each the same bytes could take.
 """
 
 import random
@@ -19,7 +19,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from itertools import accumulate
 
 import numpy as np
@@ -69,12 +69,41 @@ class Instruction:
     operands: list[str]
     place: int
 
+    @cached_property
+    def parts(self) -> list[str]:
+        return self.op.split(".")
 
+    @cached_property
+    def kind(self) -> type:
+        """The type that the opcode ends in."""
+        return KINDS[self.parts[-1]]
+
+    @cached_property
+    def is_of_warp(self) -> bool:
+        return self.op.startswith(("mma", "ldmatrix", "shfl"))
+
+
+@cache
+def constant(name: str, kind: type) -> np.ndarray:
+    """An operand that is a number."""
+    if name.startswith("0f"):
+        return np.array(int(name[2:], 16), np.uint32).view(np.float32)
+    check(name.lstrip("-")[:1].isdigit(), f"there is no {name}")
+    return np.array(int(name, 0) & (2 ** (8 * np.dtype(kind).itemsize) - 1)).astype(kind)
+
+
+def spread(value: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
+    """One value for each thread."""
+    return value if value.shape == shape else np.broadcast_to(value, shape)
+
+
+@cache
 def split_operands(text: str) -> list[str]:
     """Operands between commas outside of brackets."""
     return [part.strip() for part in re.findall(r"(?:\{[^}]*\}|\[[^\]]*\]|[^,{\[])+", text)]
 
 
+@cache
 def names_of(operand: str) -> list[str]:
     return [name.strip() for name in operand.strip("{}").split(",")]
 
@@ -103,8 +132,9 @@ class Grid:
     """Memory that warps share, and the warps."""
 
     def __init__(self, ptx: str, name: str, buffers: list[np.ndarray], grid: tuple[int, ...],
-                 shared: int, landing: str = "early", seed: int = 0, sums: str = "in-order", block: tuple[int, ...] | None = None):
-        self.sums = sums
+                 shared: int, landing: str = "early", seed: int = 0, sums: str = "in-order", block: tuple[int, ...] | None = None,
+                 counts: bool = False):
+        self.sums, self.is_counted = sums, counts
         self.code, self.labels, self.leaving = parse(ptx, name)
         entry = re.search(rf"\.entry {name}\(.*?\n\{{", ptx, re.DOTALL).group()
         needed = re.search(r"\.reqntid (\d+)(?:, (\d+), (\d+))?", entry)
@@ -185,6 +215,7 @@ class Warp:
             self.registers[f"%nctaid.{axis}"] = np.full(shape, blocks, np.uint32)
         self.registers["%laneid"] = np.tile(LANES, (grid.blocks, 1)).astype(np.uint32)
         self.at = np.zeros(shape, np.int64)
+        self.everybody = np.ones(shape, bool)  # the very mask of statements that all threads execute
         self.turns = 0  # of loops
         self.groups: list[list[Callable[[], None]]] = []  # cp.async, committed
         self.copies: list[Callable[[], None]] = []
@@ -195,6 +226,8 @@ class Warp:
         parked = np.zeros(self.at.shape, bool)  # at a barrier of the warp
         while (here := int(np.where(parked, len(code) + 1, self.at).min())) < len(code):
             mask = (self.at == here) & ~parked
+            if mask.all():
+                mask = self.everybody
             # Up to a statement that threads may leave elsewhere, or where others are, these go on alone.
             end = min(self.grid.leaving[here], int(self.at.min(where=~mask & ~parked, initial=len(code))))
             for statement in code[here:end]:
@@ -230,27 +263,25 @@ class Warp:
 
     def get(self, name: str, kind: type) -> np.ndarray:
         """The bits of an operand as an array of kind."""
-        if name.startswith("%"):
-            check(name in self.registers, f"{name} is read before it is written")
-            value, size = self.registers[name], np.dtype(kind).itemsize
+        if name[0] == "%":
+            value = self.registers.get(name)
+            check(value is not None, f"{name} is read before it is written")
+            if value.dtype == kind:
+                return value
+            size = np.dtype(kind).itemsize
             if value.dtype.itemsize != size:  # the low bits, or zeros above them
                 value = value.view(f"u{value.dtype.itemsize}").astype(f"u{size}")
-            return value if value.dtype == kind else value.view(kind)
-        if name.startswith("0f"):
-            return np.array(int(name[2:], 16), np.uint32).view(np.float32)
-        if name in self.grid.symbols:
-            return np.array(0, kind)
-        check(name.lstrip("-")[:1].isdigit(), f"there is no {name}")
-        return np.array(int(name, 0) & (2 ** (8 * np.dtype(kind).itemsize) - 1)).astype(kind)
+            return value.view(kind)
+        return np.array(0, kind) if name in self.grid.symbols else constant(name, kind)
 
     def set(self, name: str, value: np.ndarray, mask: np.ndarray) -> None:
         """Writes a register where mask says so."""
         if name == "_":
             return
-        value = value if value.shape == mask.shape else np.broadcast_to(value, mask.shape)
+        value = spread(value, mask.shape)
         if value.dtype == np.float32:
             value = np.ascontiguousarray(value).view(np.uint32)
-        if not mask.all() and name in self.registers:
+        if mask is not self.everybody and not mask.all() and name in self.registers:
             old = self.registers[name]
             value = np.where(mask, value, old if old.dtype == value.dtype else old.view(value.dtype))
         self.registers[name] = np.ascontiguousarray(value)
@@ -262,7 +293,7 @@ class Warp:
         value = self.get(base, kind).astype(np.int64) + int(offset or 0)
         if kind == np.uint32:
             value &= 0xFFFFFFFF
-        return np.broadcast_to(value, (self.grid.blocks, 32))
+        return spread(value, self.everybody.shape)
 
     def global_bytes(self, s: Instruction, text: str, count: int, mask: np.ndarray,
                      touched: np.ndarray | int | None = None) -> tuple[np.ndarray, np.ndarray]:
@@ -276,21 +307,30 @@ class Warp:
         place = address & (2**SPACE - 1)
         check((place[mask] % count == 0).all(), f"{s.place}: {s.op} is misaligned")
         check((place[mask] + touched[mask] <= buffer.size).all(), f"{s.place}: {s.op} out of bounds")
-        # What a thread touches lies in one sector, because it is aligned. What several touch counts once.
+        if self.grid.is_counted:
+            self.count_sectors(s, place, touched, mask)
+        return buffer, np.where(mask, place, 0)
+
+    def count_sectors(self, s: Instruction, place: np.ndarray, touched: np.ndarray, mask: np.ndarray) -> None:
+        """What a thread touches lies in one sector, because it is aligned. What several touch counts once."""
         order = np.argsort(np.where(mask, place, NOWHERE), axis=1, kind="stable")
         ordered, there = np.take_along_axis(place, order, axis=1), np.take_along_axis(mask, order, axis=1)
         sectors = (first_of_each(ordered // 32) & there).sum(axis=1)
         own = np.where(first_of_each(ordered) & there, np.take_along_axis(touched, order, axis=1), 0).sum(axis=1)
-        self.grid.count(s.place, s.op.split(".")[0], int(sectors.sum()), int((-(-own // 32)).sum()))
-        return buffer, np.where(mask, place, 0)
+        self.grid.count(s.place, s.parts[0], int(sectors.sum()), int((-(-own // 32)).sum()))
 
     def shared_places(self, s: Instruction, text: str, count: int, mask: np.ndarray, kind: str) -> np.ndarray:
-        """Places of count bytes of shared memory for each thread of mask, counted by wavefronts."""
+        """Places of count bytes of shared memory for each thread of mask."""
         place = self.address(text)
         check((place[mask] % count == 0).all(), f"{s.place}: {s.op} is misaligned")
         inside = (place[mask] >= 0) & (place[mask] + count <= self.grid.shared_bytes)
         check(inside.all(), f"{s.place}: {s.op} out of bounds")
-        # So many lanes go at once, and those that need the same word or the same run of words count once.
+        if self.grid.is_counted:
+            self.count_wavefronts(s, place, count, mask, kind)
+        return place
+
+    def count_wavefronts(self, s: Instruction, place: np.ndarray, count: int, mask: np.ndarray, kind: str) -> None:
+        """So many lanes go at once, and those that need the same word or the same run of words count once."""
         unit = max(count, 4)
         lanes = 128 // unit
         units = np.sort(np.where(mask, place // unit, NOWHERE).reshape(-1, lanes), axis=1)
@@ -298,7 +338,6 @@ class Warp:
         groups, banks = np.nonzero(apart)[0], units[apart] % lanes
         used = np.bincount(groups * lanes + banks, minlength=units.size).reshape(units.shape).max(axis=1)
         self.grid.count(s.place, kind, int(used.sum()), int((-(-apart.sum(axis=1) // lanes)).sum()))
-        return place
 
     def touch(self, s: Instruction, mask: np.ndarray, place: np.ndarray, count: int, writes: bool, whole: bool = False) -> tuple:
         """The runs of the threads of mask, after the check that they may touch them."""
@@ -326,15 +365,16 @@ class Warp:
 
     def execute(self, s: Instruction, mask: np.ndarray) -> None:
         """One statement that neither jumps nor waits for others."""
-        if s.op.startswith(("mma", "ldmatrix", "shfl")):
-            check((mask.all(axis=1) | ~mask.any(axis=1)).all(), f"{s.place}: part of a warp at {s.op}")
-        if mask.any():
-            getattr(self, f"do_{s.op.split('.')[0]}", self.arithmetic)(s, mask)
+        if mask is not self.everybody:
+            if s.is_of_warp:
+                check((mask.all(axis=1) | ~mask.any(axis=1)).all(), f"{s.place}: part of a warp at {s.op}")
+            if not mask.any():
+                return
+        getattr(self, f"do_{s.parts[0]}", self.arithmetic)(s, mask)
 
     def arithmetic(self, s: Instruction, mask: np.ndarray) -> None:
         """Statements that compute a register from others."""
-        parts = s.op.split(".")
-        kind = KINDS[parts[-1]]
+        parts, kind = s.parts, s.kind
         target, *names = s.operands
         if parts[0] in MIXED and parts[1:] != ["rn", "f32"]:
             value = self.mixed(parts, kind, names)
@@ -383,7 +423,7 @@ class Warp:
             low, high = (self.get(n, np.uint16).astype(np.uint32) for n in names_of(source))
             self.set(target, low | (high << np.uint32(16)), mask)
         else:
-            self.set(target, self.get(source, KINDS[s.op.split(".")[1]]), mask)
+            self.set(target, self.get(source, KINDS[s.parts[1]]), mask)
 
     def do_cvt(self, s: Instruction, mask: np.ndarray) -> None:
         """Conversions of width, and between bf16 or f16 and f32."""
@@ -429,7 +469,7 @@ class Warp:
         """Exchange with another lane, or with none where that is outside of the segment."""
         how = s.op.split(".")[2]
         check(s.op.endswith(".b32") and s.operands[4] == "-1", f"{s.op} of {s.operands} is not known")
-        value, by, limit = (np.broadcast_to(self.get(name, np.uint32), mask.shape).astype(np.int64) for name in s.operands[1:4])
+        value, by, limit = (spread(self.get(name, np.uint32), mask.shape).astype(np.int64) for name in s.operands[1:4])
         segment, by = limit >> 8 & 31, by & 31
         last, first = LANES & segment | limit & 31 & ~segment, LANES & segment
         other = {"up": LANES - by, "down": LANES + by, "bfly": LANES ^ by, "idx": first | by & ~segment}[how]
@@ -445,7 +485,7 @@ class Warp:
             number = self.grid.params.index(s.operands[1].strip("[]"))
             self.set(s.operands[0], np.array((number + 1) << SPACE, np.uint64), mask)
             return
-        names, kind = names_of(s.operands[0]), KINDS[s.op.split(".")[-1]]
+        names, kind = names_of(s.operands[0]), s.kind
         count = np.dtype(kind).itemsize * len(names)
         if ".shared" in s.op:
             data = self.read_shared(s, s.operands[1], count, mask, "shared")
@@ -460,8 +500,8 @@ class Warp:
 
     def do_st(self, s: Instruction, mask: np.ndarray) -> None:
         """Shared and global memory."""
-        names, kind = names_of(s.operands[1]), KINDS[s.op.split(".")[-1]]
-        values = [np.broadcast_to(self.get(name, kind), mask.shape) for name in names]
+        names, kind = names_of(s.operands[1]), s.kind
+        values = [spread(self.get(name, kind), mask.shape) for name in names]
         data = np.ascontiguousarray(np.stack(values, axis=-1)).view(np.uint8)
         count = data.shape[-1]
         if ".shared" in s.op:
@@ -488,7 +528,7 @@ class Warp:
         count = int(s.operands[2])
         check(count in ((16,) if ".cg." in s.op else (4, 8, 16)), f"{s.op} of {count} bytes is not known")
         read = self.get(s.operands[3], np.uint32) if len(s.operands) > 3 else np.uint32(count)
-        read = np.broadcast_to(read, mask.shape).astype(np.int64)
+        read = spread(read, mask.shape).astype(np.int64)
         check((read[mask] <= count).all(), f"{s.place}: {s.op} reads more than it writes")
         there = (read > 0) & mask
         target = self.shared_places(s, s.operands[0], count, mask, "copied")
@@ -526,7 +566,7 @@ class Warp:
 
     def halves(self, name: str, widen: Callable) -> tuple[np.ndarray, np.ndarray]:
         """Both values of 16 bits of a register."""
-        bits = np.broadcast_to(self.get(name, np.uint32), (self.grid.blocks, 32))
+        bits = spread(self.get(name, np.uint32), self.everybody.shape)
         return widen(bits & np.uint32(0xFFFF)), widen(bits >> np.uint32(16))
 
     def do_mma(self, s: Instruction, mask: np.ndarray) -> None:
@@ -546,7 +586,7 @@ class Warp:
                 right[PAIR + e + 8 * i, ROW] = value.T
         total = np.zeros((16, 8, self.grid.blocks), np.float32)
         for i, name in enumerate(old):
-            value = np.broadcast_to(self.get(name, np.float32), mask.shape)
+            value = spread(self.get(name, np.float32), mask.shape)
             total[ROW + 8 * (i // 2), PAIR + i % 2] = value.T
         left, right = left[:, :, None], right[:, None]
         total = add_in_order(left, right, total) if self.grid.sums == "in-order" else add_as(self.grid.sums, left, right, total)

@@ -21,16 +21,24 @@ def bf16_of_float(value: np.ndarray) -> np.ndarray:
 
 
 def fused(x: np.ndarray, y: np.ndarray, z: np.ndarray) -> np.ndarray:
-    """x y + z, rounded once: the sum in f64 is rounded to odd before it is rounded to f32."""
+    """x y + z, rounded once. A sum in f64 that is rounded to f32 is wrong at most where it lies in the middle of two numbers of f32:
+    there it is rounded to odd before."""
     product = x.astype(np.float64) * y  # exact: 48 bits
-    z = np.asarray(z, np.float64)
-    total = product + z
+    total = np.ascontiguousarray(product + z)
+    middle = (total.view(np.uint64) & np.uint64(0x1FFFFFFF) == 0x10000000) | (np.abs(total) < 2.0**-126) & (total != 0)
+    if middle.any():
+        own, z = product[middle], np.broadcast_to(z, total.shape)[middle].astype(np.float64)
+        total[middle] = odd(own, z, total[middle])
+    return total.astype(np.float32)
+
+
+def odd(product: np.ndarray, z: np.ndarray, total: np.ndarray) -> np.ndarray:
+    """The sum of product and z, rounded to odd; `total` is the nearest number."""
     part = total - product
     error = (product - (total - part)) + (z - part)
-    even = (np.ascontiguousarray(total).view(np.uint64) & np.uint64(1)) == 0
+    even = (total.view(np.uint64) & np.uint64(1)) == 0
     toward = np.nextafter(total, np.where(error > 0, np.inf, -np.inf))
-    inexact = np.isfinite(total) & (error != 0) & even
-    return np.where(inexact, toward, total).astype(np.float32)
+    return np.where(np.isfinite(total) & (error != 0) & even, toward, total)
 
 
 def float_of_f16(bits: np.ndarray) -> np.ndarray:

@@ -219,7 +219,7 @@ MEMORY = {
 def test_banks_and_sectors(name):
     """No bank is asked twice for one wavefront, and global sectors are full."""
     case = MEMORY[name]()
-    case.run("mixed", 0)
+    case.run("mixed", 0, counts=True)
     grid = case.grown
     for kind in ("ldmatrix", "copied", "shared"):
         assert grid.total(kind, "used") == grid.total(kind, "least")

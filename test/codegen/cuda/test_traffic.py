@@ -86,7 +86,7 @@ TAILS = ["classes, batch 8", "first layer", "attention, 64 queries on 2 warps", 
 def test_the_interpreter_counts_the_same(name, tmp_path):
     case = (WHOLE | KERNELS)[name]()
     counts = case.counts(tmp_path)
-    case.run("early", 0)
+    case.run("early", 0, counts=True)
     for kind, emulated in (WAVEFRONTS | SECTORS).items():
         interpreted = [case.grown.total(kind, which) for which in ("used", "least")]
         if kind in ("shared", "ld") and name in TAILS:
