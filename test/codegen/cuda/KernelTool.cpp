@@ -11,6 +11,12 @@
 // to. A file - is standard input.
 // cuda-kernel recipes lists the operations that kernels can begin with.
 //
+// cuda-kernel serve DIR does this for any number of command lines, a JSON array
+// of words in each line of standard input, each in a process of its own, which
+// has the libraries from the start: to load them takes longer than most calls.
+// What it reads and says is in DIR/in, DIR/out and DIR/err, and the answer is
+// a line with its exit status, or the negative number of a signal.
+//
 // With --emulate=DIR it runs the kernel instead, with the checks of
 // docs/gpu.md. DIR has a file for each operand, named 0, 1 and so on; of the
 // last --results=1 only the sizes count. --grid-x, -y and -z are the blocks.
@@ -30,13 +36,19 @@
 #include "codegen/cuda/recipes/Recipe.h"
 #include "dialect/ProgramOps.h"
 #include "mlir/Parser/Parser.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/JSON.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/raw_ostream.h"
 #include <cmath>
+#include <cstdio>
+#include <iostream>
+#include <sys/wait.h>
+#include <unistd.h>
 
 using namespace mlir;
 using namespace hova;
@@ -46,7 +58,7 @@ namespace {
 /// `--NAME=VALUE` of the command line, each read once.
 class Flags {
 public:
-  explicit Flags(ArrayRef<char *> arguments) {
+  explicit Flags(ArrayRef<const char *> arguments) {
     for (StringRef argument : arguments) {
       auto [name, value] = argument.split('=');
       values[name.drop_front(
@@ -452,17 +464,10 @@ int lowerAndUse(ModuleOp module, StringRef form, const Launches &launches) {
 
 } // namespace
 
-int main(int argc, char **argv) {
-  if (argc < 2) {
-    llvm::errs() << "usage: cuda-kernel RECIPE|FILE.mlir [--NAME=VALUE]...\n";
-    return 2;
-  }
-  DialectRegistry registry;
-  registerDialects(registry);
-  MLIRContext context(registry);
-  context.loadAllAvailableDialects();
-  Flags flags(ArrayRef(argv, argc).drop_front(2));
-  StringRef form = flags.take("emit").value_or("ptx"), recipe = argv[1];
+/// One command line, whose first word is a recipe or a file.
+static int run(MLIRContext &context, ArrayRef<const char *> words) {
+  Flags flags(words.drop_front());
+  StringRef form = flags.take("emit").value_or("ptx"), recipe = words.front();
   if (recipe == "recipes") {
     return listRecipes(context);
   }
@@ -494,4 +499,67 @@ int main(int argc, char **argv) {
     return 0;
   }
   return lowerAndUse(*kernel.module, form, launches);
+}
+
+/// The status of a command line in a process that reads and writes files of
+/// `folder`; nothing if none can be made.
+static std::optional<int> runApart(MLIRContext &context, StringRef folder,
+                                   ArrayRef<const char *> words) {
+  pid_t child = fork();
+  if (child < 0) {
+    return std::nullopt;
+  }
+  if (child == 0) {
+    auto reopen = [&](const char *name, const char *mode, FILE *stream) {
+      return std::freopen((folder + "/" + name).str().c_str(), mode, stream);
+    };
+    bool isOpen = reopen("in", "r", stdin) && reopen("out", "w", stdout) &&
+                  reopen("err", "w", stderr);
+    std::exit(isOpen ? run(context, words) : 74);
+  }
+  int status;
+  if (waitpid(child, &status, 0) != child) {
+    return std::nullopt;
+  }
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+}
+
+static int serve(MLIRContext &context, StringRef folder) {
+  // No thread is in another process.
+  context.disableMultithreading();
+  for (std::string line; std::getline(std::cin, line);) {
+    auto words = llvm::json::parse<std::vector<std::string>>(line);
+    if (!words || words->empty()) {
+      llvm::consumeError(words.takeError());
+      llvm::errs() << "cuda-kernel: expects an array of words in each line\n";
+      return 2;
+    }
+    std::optional<int> status =
+        runApart(context, folder,
+                 llvm::map_to_vector(*words, [](const std::string &word) {
+                   return word.c_str();
+                 }));
+    if (!status) {
+      llvm::errs() << "cuda-kernel: cannot make a process\n";
+      return 71;
+    }
+    llvm::outs() << *status << "\n";
+    llvm::outs().flush();
+  }
+  return 0;
+}
+
+int main(int argc, char **argv) {
+  ArrayRef<const char *> words = ArrayRef(argv, argc).drop_front();
+  bool serves = !words.empty() && StringRef(words.front()) == "serve";
+  if (words.empty() || (serves && words.size() != 2)) {
+    llvm::errs() << "usage: cuda-kernel RECIPE|FILE.mlir [--NAME=VALUE]...\n"
+                    "       cuda-kernel serve DIR\n";
+    return 2;
+  }
+  DialectRegistry registry;
+  registerDialects(registry);
+  MLIRContext context(registry);
+  context.loadAllAvailableDialects();
+  return serves ? serve(context, words[1]) : run(context, words);
 }

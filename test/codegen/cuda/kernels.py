@@ -2,10 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Makes kernels with cuda-kernel, and their results three times: interpreted, emulated, and in float64."""
 
+import json
 import math
 import os
 import re
 import subprocess
+import tempfile
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -20,10 +22,37 @@ BF16, F16 = 2.0**-8, 2.0**-11
 WIDEN = {"bf16": ptx_numbers.float_of_bf16, "f16": ptx_numbers.float_of_f16}
 
 
+class Tool:
+    """cuda-kernel, which has loaded its libraries: each call is a process that it makes of itself."""
+
+    def __init__(self) -> None:
+        self.place = tempfile.TemporaryDirectory()
+        self.files = {name: Path(self.place.name) / name for name in ("in", "out", "err")}
+        self.process = subprocess.Popen([BIN / "cuda-kernel", "serve", self.place.name], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+    def call(self, words: list[str], source: str) -> subprocess.CompletedProcess:
+        self.files["in"].write_text(source, encoding="utf-8")
+        print(json.dumps(words), file=self.process.stdin, flush=True)
+        status = int(self.process.stdout.readline())
+        return subprocess.CompletedProcess(words, status, *(self.files[name].read_text(encoding="utf-8") for name in ("out", "err")))
+
+
+@cache
+def tool(environment: tuple[tuple[str, str], ...]) -> Tool:
+    """The one that was started in this environment."""
+    return Tool()
+
+
+def call(*words: object, source: str = "") -> subprocess.CompletedProcess:
+    """What `cuda-kernel` says to a command line and, as its standard input, a source."""
+    environment = sorted(item for item in os.environ.items() if item[0] != "PYTEST_CURRENT_TEST")
+    return tool(tuple(environment)).call([str(word) for word in words], source)
+
+
 @cache
 def emit(form: str, recipe: str, *flags: str, source: str = "") -> str:
     """The text of a kernel: mlir, nvvm or ptx; or its launch. The source is that of a recipe `-`."""
-    done = subprocess.run([BIN / "cuda-kernel", recipe, f"--emit={form}", *flags], input=source, capture_output=True, text=True, check=False)
+    done = call(recipe, f"--emit={form}", *flags, source=source)
     assert done.returncode == 0, done.stderr
     return done.stdout
 
@@ -81,8 +110,7 @@ class Case:
             operand.tofile(folder / str(i))
         grid = [f"--grid-{axis}={blocks}" for axis, blocks in zip("xyz", self.grid, strict=False)]
         launches = ",".join(f"{landing}:{seed}" for landing, seed in orders)
-        done = subprocess.run([BIN / "cuda-kernel", *kernel, *grid, f"--emulate={folder}", f"--orders={launches}", f"--sums={sums}",
-                               f"--results={self.results}"], input=self.source, capture_output=True, text=True, check=False)
+        done = call(*kernel, *grid, f"--emulate={folder}", f"--orders={launches}", f"--sums={sums}", f"--results={self.results}", source=self.source)
         assert done.returncode == 0, done.stderr
         result = self.joined(self.operands[-self.results :])
         return list(np.fromfile(folder / "results", result.dtype).reshape(len(orders), *result.shape))
@@ -92,8 +120,7 @@ class Case:
         for i, operand in enumerate(self.operands):
             operand.tofile(folder / str(i))
         grid = [f"--grid-{axis}={blocks}" for axis, blocks in zip("xyz", self.grid, strict=False)]
-        done = subprocess.run([BIN / "cuda-kernel", self.recipe, *self.flags, *grid, f"--emulate={folder}", "--counts", f"--results={self.results}"],
-                              input=self.source, capture_output=True, text=True, check=False)
+        done = call(self.recipe, *self.flags, *grid, f"--emulate={folder}", "--counts", f"--results={self.results}", source=self.source)
         assert done.returncode == 0, done.stderr
         lines = (line.split(":") for line in done.stdout.splitlines())
         return {name: [int(number) for number in numbers.split()] for name, numbers in lines}

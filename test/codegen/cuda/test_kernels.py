@@ -4,12 +4,11 @@
 copies: its PTX in the interpreter, and what it is lowered to before in the emulation, which
 share no code. Nothing here runs on a GPU."""
 
-import subprocess
 
 import numpy as np
 import pytest
 from attention_modules import block_sparse
-from kernels import BF16, BIN, attention, norm, product
+from kernels import BF16, attention, call, norm, product
 from modules import MODULES
 from product_modules import product_of_scaled_heads
 
@@ -84,7 +83,7 @@ def test_kernels_are_right_as_devices_add(name, device, tmp_path):
 
 def test_every_recipe_has_a_module():
     """Run by several blocks."""
-    recipes = subprocess.run([BIN / "cuda-kernel", "recipes"], capture_output=True, text=True, check=True).stdout.split()
+    recipes = call("recipes").stdout.split()
     begun = {name: make().emit("launch").split()[0] for name, make in MODULES.items()}
     assert sorted(set(begun.values())) == recipes
     for name, make in MODULES.items():
@@ -101,5 +100,5 @@ def test_every_recipe_has_a_module():
 def test_what_is_no_kernel_is_an_error(body, message):
     result = body.rpartition(" : ")[2]
     source = f"func.func @main(%x: tensor<2x4x8xf32>, %s: tensor<2x2x3x4x5xf32>) -> {result} {{\n%0 = hova.layer_norm %x {{eps = 0.1 : f64}} : tensor<2x4x8xf32>\n{body}\n}}"
-    done = subprocess.run([BIN / "cuda-kernel", "-"], input=source, capture_output=True, text=True, check=False)
+    done = call("-", source=source)
     assert done.returncode == 1 and message in done.stderr
