@@ -17,7 +17,8 @@ BUILD = Path(os.environ["HOVA_BUILD"])
 HOVA = BUILD / "bin/hova"
 EXAMPLE = ROOT / "examples/torch-dlpack"
 DIGITS = ROOT / "examples/01-digits"
-sys.path.insert(0, str(EXAMPLE))
+sys.path[:0] = [str(EXAMPLE), str(ROOT / "test/codegen/cuda")]
+import stand_in  # noqa: E402
 from dlpack_model import Model  # noqa: E402
 
 
@@ -35,12 +36,8 @@ def compile_library(folder, model, *options):
 
 def test_tensors_of_a_device_are_used_where_they_are(tmp_path):
     library = compile_library(tmp_path, ROOT / "test/golden/vectors/mha_both/model.json", "--ptxas=none")
-    launches = tmp_path / "launches"
-    launches.mkdir()
-    interpreter = ROOT / "test/codegen/cuda/ptx_launch.py"
     told = json.loads(run(sys.executable, "-B", Path(__file__).parent / "Inputs/dlpack_calls.py", library, "mha_both",
-                          LD_LIBRARY_PATH=BUILD / "test/runtime/driver", STAND_IN_LAUNCHES=launches,
-                          STAND_IN_INTERPRETER=f"'{sys.executable}' -B '{interpreter}'"))
+                          **stand_in.environment(tmp_path / "launches")))
     own, given, cpu = told["own"], told["given"], np.array(told["cpu"])
     for report in (own, given):
         assert report["copies"] == [0, 0] and report["x is kept"]

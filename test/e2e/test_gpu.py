@@ -15,6 +15,9 @@ import pytest
 from safetensors.numpy import save_file
 
 ROOT = Path(__file__).parents[2]
+sys.path.insert(0, str(ROOT / "test/codegen/cuda"))
+import stand_in  # noqa: E402
+
 BUILD = Path(os.environ["HOVA_BUILD"])
 HOVA = BUILD / "bin" / "hova"
 OBJCOPY = Path(os.environ["HOVA_LLVM"]) / "bin/llvm-objcopy"
@@ -329,11 +332,7 @@ def test_a_program_needs_a_driver(tmp_path):
 
 def run_on_stand_in(program, folder, *words, **environment):
     """On a driver that executes the PTX of the program by the interpreter of test/codegen/cuda."""
-    launches = folder / "launches"
-    launches.mkdir(exist_ok=True)
-    interpreter = ROOT / "test" / "codegen" / "cuda" / "ptx_launch.py"
-    return run(program, *words, **environment, LD_LIBRARY_PATH=BUILD / "test" / "runtime" / "driver", STAND_IN_LAUNCHES=launches,
-               STAND_IN_INTERPRETER=f"'{sys.executable}' -B '{interpreter}'")
+    return run(program, *words, **stand_in.environment(folder / "launches"), **environment)
 
 
 def test_digits_are_read_by_the_driver_side(tmp_path):
