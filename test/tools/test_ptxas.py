@@ -18,6 +18,7 @@ BUILD = Path(os.environ["HOVA_BUILD"])
 HOVA = BUILD / "bin/hova"
 ROOT = Path(__file__).resolve().parents[2]
 DIGITS = ROOT / "examples/01-digits/digits.json"
+SMALL = ROOT / "test/golden/vectors/mha_both/model.json"
 WORDS = ["--dtype=bf16", "--target=cuda"]
 REAL = Path(sysconfig.get_path("purelib")) / "nvidia/cu13/bin/ptxas"
 TAIL = "; the program has no machine code, and the driver compiles its PTX whenever it starts\n"
@@ -44,26 +45,40 @@ def write(folder, script=GOOD):
 
 
 @pytest.fixture
-def compile_digits(tmp_path, monkeypatch):
-    """Compiles the digits in a folder of its own; nothing of CUDA is in the environment but what is given."""
+def compiler_of(tmp_path, monkeypatch):
+    """Gives what compiles a model in a folder of its own; nothing of CUDA is in the environment but what is given."""
     (tmp_path / "here").mkdir()
     (tmp_path / "temporary").mkdir()
     monkeypatch.chdir(tmp_path / "here")
 
-    def run(*options, verb="compile", status=0, output="digits", **environment):
-        kept = {key: value for key, value in os.environ.items() if not key.startswith("CUDA_")}
-        kept |= {"PATH": "/usr/bin:/bin", "TMPDIR": str(tmp_path / "temporary")} | environment
-        words = [HOVA, verb, DIGITS, *WORDS, *options, *(["-o", output, "-q"] if verb == "compile" else [])]
-        done = subprocess.run(words, capture_output=True, text=True, check=False, env=kept)
-        assert done.returncode == status, done.stdout + done.stderr
-        assert not list((tmp_path / "temporary").iterdir())
-        return done
+    def of(model):
+        def run(*options, verb="compile", status=0, output="program", **environment):
+            kept = {key: value for key, value in os.environ.items() if not key.startswith("CUDA_")}
+            kept |= {"PATH": "/usr/bin:/bin", "TMPDIR": str(tmp_path / "temporary")} | environment
+            words = [HOVA, verb, model, *WORDS, *options, *(["-o", output, "-q"] if verb == "compile" else [])]
+            done = subprocess.run(words, capture_output=True, text=True, check=False, env=kept)
+            assert done.returncode == status, done.stdout + done.stderr
+            assert not list((tmp_path / "temporary").iterdir())
+            return done
 
-    run.folder = tmp_path / "here"
-    return run
+        run.folder = tmp_path / "here"
+        return run
+
+    return of
 
 
-def bytes_of(run, name="digits"):
+@pytest.fixture
+def compile_digits(compiler_of):
+    return compiler_of(DIGITS)
+
+
+@pytest.fixture
+def compile_small(compiler_of):
+    """Of what is the same for every model."""
+    return compiler_of(SMALL)
+
+
+def bytes_of(run, name="program"):
     return (run.folder / name).read_bytes()
 
 
@@ -71,53 +86,53 @@ def describe(program):
     return json.loads(subprocess.run([program, "--describe", "--format=json"], capture_output=True, text=True, check=True).stdout)
 
 
-def test_the_first_place_that_has_one_is_taken(tmp_path, compile_digits):
+def test_the_first_place_that_has_one_is_taken(tmp_path, compile_small):
     places = {"PATH": tmp_path / "path", "CUDA_HOME": tmp_path / "home/bin", "CUDA_PATH": tmp_path / "toolkit/bin"}
     environment = {"PATH": f"{tmp_path}/nothing:{places['PATH']}:/usr/bin:/bin", "CUDA_HOME": str(tmp_path / "home"),
                    "CUDA_PATH": str(tmp_path / "toolkit")}
     for folder in places.values():
         write(folder)
     for folder in places.values():
-        compile_digits(**environment)
+        compile_small(**environment)
         assert [place for place in places.values() if (place / "ran").exists()] == [folder]
         shutil.rmtree(folder)
 
 
-def test_nothing_of_the_current_folder_runs(compile_digits):
+def test_nothing_of_the_current_folder_runs(compile_small):
     """Neither by an empty or relative folder in PATH nor by a relative CUDA_HOME."""
-    for folder in (compile_digits.folder, compile_digits.folder / "bin"):
+    for folder in (compile_small.folder, compile_small.folder / "bin"):
         write(folder)
-    compile_digits(PATH=":.:bin:/usr/bin:/bin:", CUDA_HOME=".", CUDA_PATH="")
-    assert not list(compile_digits.folder.rglob("ran"))
+    compile_small(PATH=":.:bin:/usr/bin:/bin:", CUDA_HOME=".", CUDA_PATH="")
+    assert not list(compile_small.folder.rglob("ran"))
 
 
-def test_machine_code_stands_beside_the_ptx(tmp_path, compile_digits):
+def test_machine_code_stands_beside_the_ptx(tmp_path, compile_small):
     ptxas = write(tmp_path / "path")
-    compile_digits(f"--ptxas={ptxas}")
-    compile_digits("--emit=ptx", output="digits.ptx")
-    compile_digits("--emit=cubin", output="digits.cubin", PATH=f"{ptxas.parent}:/usr/bin:/bin")
-    text, code = bytes_of(compile_digits, "digits.ptx"), bytes_of(compile_digits, "digits.cubin")
+    compile_small(f"--ptxas={ptxas}")
+    compile_small("--emit=ptx", output="program.ptx")
+    compile_small("--emit=cubin", output="program.cubin", PATH=f"{ptxas.parent}:/usr/bin:/bin")
+    text, code = bytes_of(compile_small, "program.ptx"), bytes_of(compile_small, "program.cubin")
     # Its environment holds nothing but the locale.
     assert code.startswith(b"\x7fELF-v -arch=sm_80 -o\nLC_ALL=C\n") and code.endswith(text)
-    assert text in bytes_of(compile_digits).replace(code, b"") and code in bytes_of(compile_digits)
-    compile_digits("--emit=asm", output="digits.s")
-    assert bytes_of(compile_digits, "digits.s") == text
+    assert text in bytes_of(compile_small).replace(code, b"") and code in bytes_of(compile_small)
+    compile_small("--emit=asm", output="program.s")
+    assert bytes_of(compile_small, "program.s") == text
 
 
-def test_a_program_depends_on_the_assembler_and_not_on_its_place(tmp_path, compile_digits):
-    compile_digits(f"--ptxas={write(tmp_path / 'path')}", output="first")
-    compile_digits("--ptxas=none", output="none")
+def test_a_program_depends_on_the_assembler_and_not_on_its_place(tmp_path, compile_small):
+    compile_small(f"--ptxas={write(tmp_path / 'path')}", output="first")
+    compile_small("--ptxas=none", output="none")
     write(tmp_path / "home/bin")
-    compile_digits(CUDA_HOME=str(tmp_path / "home"), output="second")
+    compile_small(CUDA_HOME=str(tmp_path / "home"), output="second")
     write(tmp_path / "home/bin", GOOD.replace("12.9", "13.0"))
-    compile_digits(CUDA_HOME=str(tmp_path / "home"), output="newer")
-    assert bytes_of(compile_digits, "first") == bytes_of(compile_digits, "second")
-    assert len({bytes_of(compile_digits, name) for name in ("first", "newer", "none")}) == 3
+    compile_small(CUDA_HOME=str(tmp_path / "home"), output="newer")
+    assert bytes_of(compile_small, "first") == bytes_of(compile_small, "second")
+    assert len({bytes_of(compile_small, name) for name in ("first", "newer", "none")}) == 3
 
 
-def test_programs_tell_what_ptxas_said(tmp_path, compile_digits):
-    compile_digits(f"--ptxas={write(tmp_path / 'path')}", output="with")
-    compile_digits("--ptxas=none", output="without")
+def test_programs_tell_what_ptxas_said(tmp_path, compile_small):
+    compile_small(f"--ptxas={write(tmp_path / 'path')}", output="with")
+    compile_small("--ptxas=none", output="without")
     told, untold = describe("./with"), describe("./without")
     assert told.pop("assembler") == "ptxas 12.9.41" and told.pop("machine_code_bytes") > len("\x7fELF")
     for launch in told["launches"]:
@@ -136,9 +151,9 @@ def test_programs_tell_what_ptxas_said(tmp_path, compile_digits):
     assert "\n          58             20         128" in table and "registers" not in said("./without", "--describe")
 
 
-def test_a_note_says_what_was_found(tmp_path, compile_digits):
+def test_a_note_says_what_was_found(tmp_path, compile_small):
     ptxas = write(tmp_path / "path")
-    words = [HOVA, "compile", DIGITS, *WORDS, "-o", "digits"]
+    words = [HOVA, "compile", SMALL, *WORDS, "-o", "program"]
     environment = {**os.environ, "PATH": f"{ptxas.parent}:/usr/bin:/bin"}
     note = f"hova: note: machine code for sm_80 by ptxas 12.9.41, {ptxas}; --ptxas=none leaves it out\n"
     assert note in subprocess.run(words, capture_output=True, text=True, check=True, env=environment).stderr
@@ -162,23 +177,23 @@ FAILING = {
 
 
 @pytest.mark.parametrize("name", FAILING)
-def test_one_that_was_found_and_fails_is_a_warning(name, tmp_path, compile_digits):
+def test_one_that_was_found_and_fails_is_a_warning(name, tmp_path, compile_small):
     script, reason = FAILING[name]
     ptxas = write(tmp_path / "path", script)
-    said = compile_digits(PATH=f"{ptxas.parent}:/usr/bin:/bin").stderr
-    assert said.startswith(f"{DIGITS}: warning: {ptxas}: {reason}") and said.endswith(TAIL) and said.count("\n") == 1
-    compile_digits("--ptxas=none", output="none")
-    assert bytes_of(compile_digits) == bytes_of(compile_digits, "none")
-    assert "assembler" not in describe("./digits")
+    said = compile_small(PATH=f"{ptxas.parent}:/usr/bin:/bin").stderr
+    assert said.startswith(f"{SMALL}: warning: {ptxas}: {reason}") and said.endswith(TAIL) and said.count("\n") == 1
+    compile_small("--ptxas=none", output="none")
+    assert bytes_of(compile_small) == bytes_of(compile_small, "none")
+    assert "assembler" not in describe("./program")
 
 
 @pytest.mark.parametrize("name", FAILING)
-def test_one_that_was_asked_for_and_fails_is_an_error(name, tmp_path, compile_digits):
+def test_one_that_was_asked_for_and_fails_is_an_error(name, tmp_path, compile_small):
     script, reason = FAILING[name]
     ptxas = write(tmp_path / "path", script)
-    said = compile_digits(f"--ptxas={ptxas}", status=1).stderr
+    said = compile_small(f"--ptxas={ptxas}", status=1).stderr
     assert said.startswith(f"hova: error: {ptxas}: {reason}") and said.count("\n") == 1 and "warning" not in said
-    assert not (compile_digits.folder / "digits").exists()
+    assert not (compile_small.folder / "program").exists()
 
 
 # The last place is not of the environment.
@@ -187,8 +202,8 @@ NOTHING = [(["--ptxas=none"], "--ptxas=none leaves it out"), pytest.param([], "n
 
 
 @ONLY_WITHOUT
-def test_machine_code_alone_needs_an_assembler(compile_digits):
-    said = compile_digits("--emit=cubin", status=1, output="digits.cubin").stderr
+def test_machine_code_alone_needs_an_assembler(compile_small):
+    said = compile_small("--emit=cubin", status=1, output="program.cubin").stderr
     assert said == "hova: error: there is no machine code to write: no ptxas was found\n"
 
 
@@ -208,8 +223,8 @@ WRONG = {
 
 
 @pytest.mark.parametrize("options", WRONG)
-def test_wrong_words_are_refused(options, compile_digits):
-    assert f"hova: error: {WRONG[options]}\n" in compile_digits(*options.split(), status=2).stderr
+def test_wrong_words_are_refused(options, compile_small):
+    assert f"hova: error: {WRONG[options]}\n" in compile_small(*options.split(), status=2).stderr
 
 
 # ===-----------------------------------------------------------------------=== #
@@ -223,7 +238,7 @@ def test_explains_what_kernels_take(tmp_path, compile_digits):
     assert (report["arch"], report["assembler"]) == ("sm_80", "ptxas 12.9.41")
     kernels = {kernel["name"]: kernel for kernel in report["kernels"]}
     compile_digits(f"--ptxas={ptxas}")
-    launches = describe("./digits")["launches"]
+    launches = describe("./program")["launches"]
     assert [(path, kernel["name"]) for kernel in report["kernels"] for path in kernel["launches"]] == sorted(
         ((launch["path"], launch["kernel"]) for launch in launches),
         key=lambda pair: list(kernels).index(pair[1]))
@@ -329,9 +344,9 @@ def test_explains_what_has_no_code_as_far_as_it_goes(compile_digits):
     assert "heads of up to 256 columns" in done.stderr and " sites are fused\n" in done.stdout and "kernels on" not in done.stdout
 
 
-def test_other_targets_explain_no_device(compile_digits):
+def test_other_targets_explain_no_device(compile_small):
     for target in ("cpu", "cuda-emulated"):
-        assert "device" not in json.loads(compile_digits(f"--target={target}", "--format=json", verb="explain").stdout)
+        assert "device" not in json.loads(compile_small(f"--target={target}", "--format=json", verb="explain").stdout)
 
 
 # ===-----------------------------------------------------------------------=== #
@@ -356,16 +371,16 @@ def registers_of(cubin):
 
 
 @pytest.mark.skipif(not REAL.exists(), reason="without ptxas: test/requirements.txt")
-def test_machine_code_is_that_of_ptxas(tmp_path, compile_digits):
-    compile_digits(f"--ptxas={REAL}")
-    compile_digits(f"--ptxas={REAL}", output="again")
-    compile_digits(f"--ptxas={REAL}", "--emit=cubin", output="digits.cubin")
-    compile_digits("--emit=ptx", output="digits.ptx")
-    subprocess.run([REAL, "-v", "-arch=sm_80", "digits.ptx", "-o", "own.cubin"], check=True, capture_output=True)
-    code = bytes_of(compile_digits, "own.cubin")
-    assert bytes_of(compile_digits, "digits.cubin") == code
-    assert code in bytes_of(compile_digits) and bytes_of(compile_digits) == bytes_of(compile_digits, "again")
-    description = describe("./digits")
+def test_machine_code_is_that_of_ptxas(tmp_path, compile_small):
+    compile_small(f"--ptxas={REAL}")
+    compile_small(f"--ptxas={REAL}", output="again")
+    compile_small(f"--ptxas={REAL}", "--emit=cubin", output="program.cubin")
+    compile_small("--emit=ptx", output="program.ptx")
+    subprocess.run([REAL, "-v", "-arch=sm_80", "program.ptx", "-o", "own.cubin"], check=True, capture_output=True)
+    code = bytes_of(compile_small, "own.cubin")
+    assert bytes_of(compile_small, "program.cubin") == code
+    assert code in bytes_of(compile_small) and bytes_of(compile_small) == bytes_of(compile_small, "again")
+    description = describe("./program")
     assert description["machine_code_bytes"] == len(code) and re.fullmatch(r"ptxas \d+\.\d+\.\d+", description["assembler"])
     registers = registers_of(code)
     assert {launch["kernel"]: launch["registers"] for launch in description["launches"]} == registers
@@ -373,7 +388,7 @@ def test_machine_code_is_that_of_ptxas(tmp_path, compile_digits):
 
 
 @pytest.mark.skipif(not REAL.exists(), reason="without ptxas: test/requirements.txt")
-def test_ptxas_may_use_more_memory_than_hova(compile_digits):
+def test_ptxas_may_use_more_memory_than_hova(compile_small):
     """The limit is that of hova's own allocations, and the weights, which ptxas never sees."""
-    compile_digits(f"--ptxas={REAL}", "--max-memory=150MiB")
-    assert describe("./digits")["assembler"]
+    compile_small(f"--ptxas={REAL}", "--max-memory=150MiB")
+    assert describe("./program")["assembler"]
