@@ -92,3 +92,8 @@ def test_the_whole_model_as_the_quick_tests_take_it(batch, dtype, tmp_path):
 @pytest.mark.parametrize("inner", [64, 192])
 def test_short_products(inner, block, tmp_path):
     quick.test_short_products(inner, block, tmp_path)
+
+
+@pytest.mark.parametrize("name, layers", [("forms_of_scores", 10), ("weights_of_all_kinds", 3)])
+def test_scores_of_ones_own_in_f16(name, layers, tmp_path):
+    quick.test_scores_of_ones_own(name, layers, "f16", tmp_path)

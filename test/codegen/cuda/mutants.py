@@ -256,7 +256,7 @@ EQUAL: dict[str, str] = {
     r"attention, a window a warp, f32: \w+: (no barrier|no wait|a wait for a copy less) 1 of 2": "queries are read after the second wait",
     r"attention, a window a warp: \w+: ((blocks of a left|halves of a right) operand exchanged 8 of 8|a block transposed 6 of 6)": "these columns are zeros",
     r"attention, a window a warp: interpreted: chunks not exchanged 10 of 10": "these columns are zeros in the other operand",
-    r"attention, a window a warp.*: interpreted: no barrier [12] of 2": "the lanes of the only warp go on together",
+    r"attention, a window a warp.*: interpreted: no barrier 2 of 2": "the lanes of the only warp go on together",
     r"attention, a window a warp, f32: emulated: neighbours of a run exchanged 144 of 144": "these keys are after the last: their probabilities are 0",
     r"(norm|product.*|class token|mean of tokens): interpreted: an element without its mask \d+ of \d+": "what is read there is not stored",
     r"norm with a residual: interpreted: an element without its mask \d+ of 30": "what is read there is masked before the norm, or of no row",
@@ -282,7 +282,7 @@ EQUAL: dict[str, str] = {
     r"logits.*: \w+: a block transposed (6 of 6|12 of 12)": "this part of a head is zeros",
     r"logits.*: \w+: chunks not exchanged (5 of 5|9 of 9)": "this part of a head is zeros in the other operand",
     r"logits.*: interpreted: an element without its mask \d+ of \d+": "what is read there is not stored, or has a weight of 0",
-    r"scaled heads: interpreted: an element without its mask ([1-4] of 8|1 of 10|1 of 7)": "what is read there is masked once more",
+    r"scaled heads: interpreted: an element without its mask ([1-4] of 8|1 of 10|[12] of 7)": "what is read there is masked once more, or of no row",
     r"product with positions: interpreted: one too many 18 of 39": "of a position after the row the sum is not stored",
     r"slice of columns: interpreted: one too few 5 of 10|slice of rows: interpreted: one too many 3 of 7": "what is read of columns after the last is not stored",
     r"(first token|pool of layers|sorted states): interpreted: one too many 1 of \d+": "a row is read only where it is stored",
@@ -393,6 +393,7 @@ EQUAL: dict[str, str] = {
     r"sums of keys: interpreted: a store that is not guarded [12] of 19|queries of (sums.*: interpreted: a store that is not guarded 1|keys so far.*: interpreted: a store that is not guarded [12]) of \d+":
         "lanes that share a row write the same",
     r"queries of sums, rectified: interpreted: one too many 2 of 23": "the summary has no such column",
+    r"sums of keys, rectified: interpreted: an element without its mask ([1-9]|1[0-6]|\d*[13579]) of 80": "what is read there is masked once more, or not stored",
     r"sums of keys, rectified: interpreted: an element without its mask ([1-9]|1\d|2[0-35]) of 48|sums of keys: interpreted: an element without its mask ([1-9]|[1-4]\d) of 73|sums of keys: interpreted: one too few 6 of 61": "what is read there is not stored",
     r"heads of length one.*: interpreted: an element without its mask ([1-4] of 8|1 of 12|12 of 12)": "what is read there is of no head, and not stored",
     r"product.*: \w+: (no barrier|a wait for a copy less|no wait) 2 of 2":
