@@ -39,16 +39,14 @@ int main() {
     return Internal;
   }
   for (std::string line; std::getline(std::cin, line);) {
-    auto parsed = llvm::json::parse(line);
-    std::vector<std::string> words;
-    llvm::json::Path::Root root;
-    if (!parsed || !llvm::json::fromJSON(*parsed, words, root)) {
-      llvm::consumeError(parsed.takeError());
+    auto words = llvm::json::parse<std::vector<std::string>>(line);
+    if (!words) {
+      llvm::consumeError(words.takeError());
       errs() << "error: expects an array of words in each line\n";
       return Usage;
     }
     int status = runCommand(llvm::map_to_vector(
-        words, [](const std::string &word) { return word.c_str(); }));
+        *words, [](const std::string &word) { return word.c_str(); }));
     outs() << "exit status " << status << "\n";
     outs().flush();
   }

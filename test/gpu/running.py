@@ -67,6 +67,8 @@ def verify(model, dtype, *options):
     status, said = compiler().run("verify", model, f"--dtype={dtype}", "--target=cuda", *options)
     if status != 0:
         # A GPU's fault stays in the process that had it.
+        compiler().process.kill()
+        compiler().process.wait()
         compiler.cache_clear()
     assert status == 0, said
     assert "within the numeric policy, on a GPU\n" in said

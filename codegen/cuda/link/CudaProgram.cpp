@@ -24,15 +24,16 @@ namespace hova {
 /// Emulated programs run wherever hova's runtime does.
 static constexpr llvm::StringLiteral kHostCpu = "x86-64";
 
-/// The host's object code of a module.
-static llvm::Expected<std::string> makeObject(llvm::Module &module,
-                                              unsigned optimization) {
+/// The host's object code of a module. To optimize an emulated kernel takes
+/// longer than what it saves, since checks of its accesses take the time, and
+/// for a device there is data alone.
+static llvm::Expected<std::string> makeObject(llvm::Module &module) {
   std::string broken;
   llvm::raw_string_ostream messages(broken);
   if (llvm::verifyModule(module, &messages)) {
     return llvm::createStringError("generated LLVM code is invalid: " + broken);
   }
-  auto machine = makeHostMachine(kHostCpu, "", optimization);
+  auto machine = makeHostMachine(kHostCpu, "", /*optimization=*/0);
   if (!machine) {
     return machine.takeError();
   }
@@ -228,10 +229,7 @@ llvm::Expected<std::string> CudaCode::generateUnit(DescribeFunction describe) {
                 machineCode ? &*machineCode : nullptr);
   finishSymbols(*module);
   describe(*module);
-  // To optimize an emulated kernel takes longer than what it saves: checks of
-  // its accesses take the time.
-  return makeObject(
-      *module, machine == CudaMachine::Emulated ? 0 : options.optimization);
+  return makeObject(*module);
 }
 
 KernelUse CudaCode::useOf(const DeviceKernel &kernel) const {

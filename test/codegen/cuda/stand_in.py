@@ -34,9 +34,15 @@ def answer(sums: str, folder: Path) -> None:
 
 
 @cache
+def place() -> tempfile.TemporaryDirectory:
+    """Of the files of the server, until this process ends."""
+    return tempfile.TemporaryDirectory(prefix="hova-stand-in-")
+
+
+@cache
 def server() -> Path:
     """The command that asks a thread of this process, which lives as long."""
-    folder = Path(tempfile.mkdtemp(prefix="hova-stand-in-"))
+    folder = Path(place().name)
     requests, command = folder / "requests", folder / "ask"
     os.mkfifo(requests)
     command.write_text(ASK.format(requests=requests), encoding="utf-8")

@@ -12,6 +12,7 @@ import ptx_numbers
 import pytest
 from instructions import EXECUTORS, LDMATRIX, MMA, kernel
 from kernels import emit
+from ptx_code import names_of
 
 GOLDEN = Path(__file__).parent / "Inputs" / "cute-layouts.txt"
 
@@ -80,7 +81,7 @@ class Recorder(ptx.Warp):
         super().do_st(s, mask)
 
     def do_mma(self, s, mask):
-        words = [np.broadcast_to(self.get(name, np.uint32), mask.shape)[0] for part in s.operands[1:3] for name in ptx.names_of(part)]
+        words = [np.broadcast_to(self.get(name, np.uint32), mask.shape)[0] for part in s.operands[1:3] for name in names_of(part)]
         self.seen.append((self, s, [np.stack(words, axis=1).view(np.uint16)]))
         super().do_mma(s, mask)
 
@@ -119,11 +120,11 @@ def test_fragments_of_products(monkeypatch):
             left = corner(np.divmod(values[0][:, :8] - FIRST, 64), A, (16, 16))
             right = corner(np.divmod(values[0][:, 8:] - FIRST, 64), B, (8, 16))
             assert left[1] == right[1]  # the same k
-            for i, name in enumerate(ptx.names_of(s.operands[0])):
+            for i, name in enumerate(names_of(s.operands[0])):
                 begins[warp.number, name] = (left[0], right[0], i)
             products += 1
         elif s.op.startswith("st.global"):
-            for e, name in enumerate(ptx.names_of(s.operands[1])):
+            for e, name in enumerate(names_of(s.operands[1])):
                 row, column, i = begins[warp.number, name]
                 place = (values[0] & (2**ptx.SPACE - 1)) // 4 + e
                 assert np.array_equal(place, (row + C[:, i, 0]) * ROWS + column + C[:, i, 1])
