@@ -42,7 +42,8 @@ set(HOVA_PUBLIC_HEADERS
   frontend/layers/Parts.h
   passes/ExtensionPoints.h
   passes/Verdict.h
-  passes/normalize/WeightValues.h)
+  passes/normalize/WeightValues.h
+  passes/tile/Expr.h)
 
 set(HOVA_INCLUDED_HEADERS
   codegen/cpu/CpuSchedule.h

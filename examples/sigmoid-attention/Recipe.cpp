@@ -34,10 +34,7 @@ using namespace hova;
 
 namespace {
 
-/// Keys and channels that are transposed at once.
-constexpr int64_t kTransposed = 16;
-
-/// Sizes of one attention and of its scratch.
+/// Sizes of one attention.
 struct Layout {
   Layout(sigattn::AttentionOp op, const CpuSchedule &schedule)
       : heads(op.getHeads()), queries(shapeOf(op.getQuery())[1]),
@@ -48,113 +45,92 @@ struct Layout {
         interleave(schedule.pairs ? 2 : 1),
         panelRows(llvm::divideCeil(keyWidth, interleave)),
         valueRows(schedule.pairs ? llvm::divideCeil(keys, 2) : 0),
-        blockRows(std::min(schedule.tileRows, queries)),
-        weightStride(panels * panel + 2 * kTransposed) {}
+        blockRows(std::min(schedule.tileRows, queries)) {}
 
   int64_t heads, queries, keys, keyWidth, valueWidth;
   int64_t panel;      ///< keys that lie side by side
   int64_t panels;     ///< the last may have lanes without a key
   int64_t interleave; ///< factor: channels in an element of a packed key
   int64_t panelRows, valueRows; ///< of packed keys, of packed values
-  int64_t blockRows, weightStride;
+  int64_t blockRows;
+};
 
-  /// Bytes of the buffers, each in whole cache lines.
-  static int64_t inLines(int64_t bytes) { return llvm::alignTo(bytes, 64); }
-  int64_t packed() const { return inLines(4 * panels * panelRows * panel); }
-  int64_t values() const { return inLines(4 * valueRows * valueWidth); }
-  int64_t weights() const {
-    return inLines(4 / interleave * blockRows * weightStride);
+/// Its scratch; without an emitter, the bytes of it.
+struct Buffers {
+  Buffers(const Layout &l, MLIRContext *context,
+          KernelEmitter *emitter = nullptr) {
+    Builder b(context);
+    ScratchLayout scratch(emitter);
+    Type f32 = b.getF32Type(), i32 = b.getI32Type();
+    Type word = l.valueRows ? i32 : f32;
+    packed = scratch.take({l.panels, l.panelRows, l.panel}, word);
+    values = scratch.take({l.valueRows, l.valueWidth}, i32);
+    weights = scratch.take({l.blockRows, l.panels * l.panel + 2 * kTransposed},
+                           l.valueRows ? b.getBF16Type() : f32);
+    sums = scratch.take({l.blockRows, 1}, f32);
+    bytes = scratch.getBytes();
   }
-  int64_t bytes() const {
-    return packed() + values() + weights() + inLines(4 * blockRows);
-  }
+
+  Value packed, weights, sums;
+  Value values; ///< null unless pairs are multiplied
+  int64_t bytes;
 };
 
 class Emitter {
 public:
   Emitter(KernelEmitter &emitter, sigattn::AttentionOp op)
-      : e(emitter), b(emitter.builder), loc(emitter.loc), op(op),
-        layout(op, emitter.schedule),
-        queryBlocks(blocksOf(*op->getParentOfType<KernelOp>().getUnits())) {
-    bool pairs = layout.valueRows;
-    Type f32 = b.getF32Type(), word = pairs ? b.getI32Type() : f32;
-    Type weight = pairs ? b.getBF16Type() : f32;
-    packed =
-        e.scratchView(0, {layout.panels, layout.panelRows, layout.panel}, word);
-    int64_t offset = layout.packed();
-    if (pairs) {
-      values =
-          e.scratchView(offset, {layout.valueRows, layout.valueWidth}, word);
-      offset += layout.values();
-    }
-    weights =
-        e.scratchView(offset, {layout.blockRows, layout.weightStride}, weight);
-    sums = e.scratchView(offset + layout.weights(), {layout.blockRows, 1}, f32);
-  }
+      : e(emitter), op(op), layout(op, emitter.schedule),
+        scratch(layout, op.getContext(), &emitter),
+        queryBlocks(blocksOf(*op->getParentOfType<KernelOp>().getUnits())) {}
 
   void emit();
 
 private:
   void packKeys();
-  void packBlock(Value panel, Value lane, int64_t keys, Value row,
+  void packBlock(Expr panel, Expr lane, int64_t keys, Expr row,
                  int64_t channels);
   void packValues();
-  void packValueRow(Value row, Value low, Value high);
-  Value sinkMass();
-  void emitWeights(Value row, int64_t height);
-  Value keysOf(Value panel, int64_t valid);
-  void emitPanel(Value row, int64_t height, Value panel, int64_t valid);
-  void emitValues(Value row, int64_t height);
-
-  VectorType tileType(int64_t rows, int64_t columns) {
-    return VectorType::get({rows, columns}, b.getF32Type());
-  }
-  Value broadcast(VectorType type, Value source) {
-    return make<vector::BroadcastOp>(type, source);
-  }
-  template <typename OpTy, typename... Args> OpTy make(Args &&...args) {
-    return e.make<OpTy>(std::forward<Args>(args)...);
-  }
+  void packValueRow(Expr row, Expr low, Expr high);
+  Expr sinkMass();
+  void emitWeights(Expr row, int64_t height);
+  Expr keysOf(const Chunk &keys);
+  void emitPanel(Expr row, int64_t height, Expr panel, int64_t valid);
+  void emitValues(Expr row, int64_t height);
 
   KernelEmitter &e;
-  OpBuilder &b;
-  Location loc;
   sigattn::AttentionOp op;
-  Layout layout;
-  int64_t queryBlocks;                 ///< units of a batch entry and head
-  Value packed, values, weights, sums; ///< in scratch; values with pairs alone
+  const Layout layout;
+  const Buffers scratch;
+  int64_t queryBlocks; ///< units of a batch entry and head
   // Of the current unit.
-  Value batch, queryRow, keyRow, keyColumn, valueColumn, head, sink;
+  Expr batch, queryRow, keyRow, keyColumn, valueColumn, head, sink;
 };
 
 } // namespace
 
 void Emitter::emit() {
   SmallVector<int64_t> heights =
-      rowBlockHeights(layout.queries, queryBlocks, e.schedule.tileRows);
-  e.forLoop("head", e.begin, e.end, 1, [&](Value unit) {
-    Value block = e.rem(unit, queryBlocks), pair = e.div(unit, queryBlocks);
-    batch = e.div(pair, layout.heads);
-    head = e.rem(pair, layout.heads);
-    queryRow = e.mul(batch, layout.queries);
-    keyRow = e.mul(batch, layout.keys);
-    keyColumn = e.mul(head, layout.keyWidth);
-    valueColumn = e.mul(head, layout.valueWidth);
+      heightsOf(rowBlocksOf(layout.queries, queryBlocks, e.schedule.tileRows));
+  e.forLoop("head", e.begin, e.end, 1, [&](Expr unit) {
+    Expr block = unit % queryBlocks, pair = unit / queryBlocks;
+    batch = pair / layout.heads;
+    head = pair % layout.heads;
+    queryRow = batch * layout.queries;
+    keyRow = batch * layout.keys;
+    keyColumn = head * layout.keyWidth;
+    valueColumn = head * layout.valueWidth;
     // The head's block before, if it was of this call, has packed the keys.
-    auto equal = arith::CmpIPredicate::eq;
-    Value isFirst = make<arith::CmpIOp>(equal, unit, e.begin);
-    Value isNew = make<arith::CmpIOp>(equal, block, e.index(0));
-    e.ifThen(make<arith::OrIOp>(isFirst, isNew), [&] {
+    e.ifThen((unit == e.begin) | (block == 0), [&] {
       packKeys();
-      if (values) {
+      if (scratch.values) {
         packValues();
       }
     });
     sink = sinkMass();
-    auto bound = [&](Value number) {
-      return e.div(e.mul(number, layout.queries), queryBlocks);
+    auto bound = [&](Expr number) {
+      return number * layout.queries / queryBlocks;
     };
-    forEachRowBlock(e, "queries", bound(block), bound(e.add(block, 1)), heights,
+    forEachRowBlock(e, "queries", bound(block), bound(block + 1), heights,
                     [&](const RowBlock &rows) {
                       emitWeights(rows.row, rows.height);
                       emitValues(rows.row, rows.height);
@@ -166,177 +142,144 @@ void Emitter::emit() {
 /// panel on, zero for those that are missing to 16, and the `channels` channels
 /// c that begin in row `row` of the panel. A row is a channel or a pair of
 /// them.
-void Emitter::packBlock(Value panel, Value lane, int64_t keys, Value row,
+void Emitter::packBlock(Expr panel, Expr lane, int64_t keys, Expr row,
                         int64_t channels) {
   Value key = e.buffer(op.getKey());
-  Value first = e.add(keyRow, e.add(e.mul(panel, layout.panel), lane));
-  Value column = e.add(keyColumn, e.mul(row, layout.interleave));
-  auto type = VectorType::get(
-      {kTransposed}, cast<MemRefType>(packed.getType()).getElementType());
-  SmallVector<Value> rows;
-  for (int64_t i = 0; i < keys; ++i) {
-    Value own = e.add(first, i);
-    rows.push_back(values ? make<vector::BitCastOp>(
-                                type, e.loadLanes(key, own, column,
-                                                  2 * kTransposed, channels))
-                          : e.loadRow(key, own, column, kTransposed, channels));
-  }
-  rows.resize(kTransposed, make<arith::ConstantOp>(b.getZeroAttr(type)));
-  transpose16(b, loc, rows);
-  for (int64_t i = 0; i < llvm::divideCeil(channels, layout.interleave); ++i) {
-    make<vector::StoreOp>(rows[i], packed,
-                          ValueRange{panel, e.add(row, i), lane});
-  }
+  Expr first = keyRow + panel * layout.panel + lane;
+  Chunk at{keyColumn + row * layout.interleave, kTransposed * layout.interleave,
+           channels};
+  auto type =
+      VectorType::get({kTransposed}, getElementTypeOrSelf(scratch.packed));
+  auto load = [&](int64_t i) {
+    return scratch.values ? e.compute<vector::BitCastOp>(
+                                type, e.loadAsStored(key, first + i, at))
+                          : e.load(key, first + i, at);
+  };
+  transposeBlock(e, keys, llvm::divideCeil(channels, layout.interleave), load,
+                 [&](Expr values, int64_t i) {
+                   e.store(values, {scratch.packed, {panel, row + i, lane}},
+                           kTransposed);
+                 });
 }
 
 void Emitter::packKeys() {
   int64_t channels = kTransposed * layout.interleave;
   int64_t whole = layout.keyWidth / channels * kTransposed;
-  auto packLanes = [&](Value panel, Value lane, int64_t keys) {
-    e.forLoop("channels", e.index(0), e.index(whole), kTransposed,
-              [&](Value row) { packBlock(panel, lane, keys, row, channels); });
+  auto packLanes = [&](Expr panel, Expr lane, int64_t keys) {
+    e.forLoop("channels", 0, whole, kTransposed,
+              [&](Expr row) { packBlock(panel, lane, keys, row, channels); });
     if (int64_t rest = layout.keyWidth % channels) {
-      packBlock(panel, lane, keys, e.index(whole), rest);
+      packBlock(panel, lane, keys, whole, rest);
     }
   };
   int64_t wholePanels = layout.keys / layout.panel;
-  e.forLoop("keys", e.index(0), e.index(wholePanels), 1, [&](Value panel) {
-    e.forLoop("lanes", e.index(0), e.index(layout.panel), kTransposed,
-              [&](Value lane) { packLanes(panel, lane, kTransposed); });
+  e.forLoop("keys", wholePanels, [&](Expr panel) {
+    e.forLoop("lanes", 0, layout.panel, kTransposed,
+              [&](Expr lane) { packLanes(panel, lane, kTransposed); });
   });
   int64_t rest = layout.keys - wholePanels * layout.panel;
   for (int64_t lane = 0; rest && lane < layout.panel; lane += kTransposed) {
-    packLanes(e.index(wholePanels), e.index(lane),
+    packLanes(wholePanels, lane,
               std::clamp<int64_t>(rest - lane, 0, kTransposed));
   }
 }
 
 /// values[row][c] = (V[low][c], V[high][c]), a zero where there is no `high`.
-void Emitter::packValueRow(Value row, Value low, Value high) {
+void Emitter::packValueRow(Expr row, Expr low, Expr high) {
   constexpr int64_t kLanes = 2 * kTransposed;
   Value value = e.buffer(op.getValue());
   for (int64_t from = 0; from < layout.valueWidth; from += kLanes) {
     int64_t valid = std::min(layout.valueWidth - from, kLanes);
-    Value column = e.add(valueColumn, from);
-    Value first = e.loadLanes(value, low, column, kLanes, valid);
-    Value second =
-        high ? e.loadLanes(value, high, column, kLanes, valid)
-             : make<arith::ConstantOp>(b.getZeroAttr(first.getType()));
+    Chunk at{valueColumn + from, kLanes, valid};
+    Expr first = e.loadAsStored(value, low, at);
+    Expr second = high ? e.loadAsStored(value, high, at)
+                       : Expr(0).in(e.builder, first.getType());
     for (int64_t half = 0; half < valid; half += kTransposed) {
       SmallVector<int64_t> lanes;
       for (int64_t lane = half; lane < half + kTransposed; ++lane) {
         lanes.append({lane, kLanes + lane});
       }
-      Value pairs = make<vector::BitCastOp>(
-          VectorType::get({kTransposed}, b.getI32Type()),
-          make<vector::ShuffleOp>(first, second, lanes));
-      e.storeRow(pairs, values, row, e.index(from + half),
-                 std::min(valid - half, kTransposed));
+      Expr pairs = e.compute<vector::BitCastOp>(
+          VectorType::get({kTransposed}, e.builder.getI32Type()),
+          e.make<vector::ShuffleOp>(first, second, lanes));
+      e.store(pairs, scratch.values, row,
+              {from + half, kTransposed, std::min(valid - half, kTransposed)});
     }
   }
 }
 
 void Emitter::packValues() {
-  e.forLoop("keys", e.index(0), e.index(layout.keys / 2), 1, [&](Value row) {
-    Value low = e.add(keyRow, e.mul(row, 2));
-    packValueRow(row, low, e.add(low, 1));
+  e.forLoop("keys", layout.keys / 2, [&](Expr row) {
+    Expr low = keyRow + row * 2;
+    packValueRow(row, low, low + 1);
   });
   if (layout.keys % 2) {
-    packValueRow(e.index(layout.keys / 2), e.add(keyRow, layout.keys - 1), {});
+    packValueRow(layout.keys / 2, keyRow + (layout.keys - 1), {});
   }
 }
 
 /// exp(sink) of the head, as 2^(sink / ln 2) within what `hova.exp2` takes.
-Value Emitter::sinkMass() {
-  auto type = e.vectorType(kTransposed);
-  Value own = e.loadScalar(e.buffer(op.getSink()), e.index(0), head);
-  Value exponent = make<arith::MulFOp>(own, e.scalar(1 / std::log(2.0)));
-  exponent = make<arith::MinimumFOp>(exponent, e.scalar(127));
-  exponent = make<arith::MaximumFOp>(exponent, e.scalar(-126));
-  Value mass = make<Exp2Op>(broadcast(type, exponent));
-  return make<vector::ExtractOp>(mass, 0);
+Expr Emitter::sinkMass() {
+  Expr exponent = e.load(e.buffer(op.getSink()), 0, head) * (1 / std::log(2.0));
+  exponent = e.compute<arith::MinimumFOp>(exponent, e.scalar(127));
+  return exp2(e.compute<arith::MaximumFOp>(exponent, e.scalar(-126)));
 }
 
 /// Weights of all keys, and exp(sink) + their sum.
-void Emitter::emitWeights(Value row, int64_t height) {
-  Value zero = e.index(0);
-  make<TileStoreOp>(broadcast(tileType(height, 1), sink), sums, zero, zero,
-                    IntegerAttr());
+void Emitter::emitWeights(Expr row, int64_t height) {
+  e.store(sink.broadcast(e.tileType(height, 1)), scratch.sums, {0, 0, height});
   int64_t whole = layout.keys / layout.panel;
-  e.forLoop("keys", zero, e.index(whole), 1,
-            [&](Value panel) { emitPanel(row, height, panel, layout.panel); });
+  e.forLoop("keys", whole,
+            [&](Expr panel) { emitPanel(row, height, panel, layout.panel); });
   if (int64_t rest = layout.keys - whole * layout.panel) {
-    emitPanel(row, height, e.index(whole), rest);
+    emitPanel(row, height, whole, rest);
   }
 }
 
 /// Which lanes of a panel are keys that count; null where all are.
-Value Emitter::keysOf(Value panel, int64_t valid) {
+Expr Emitter::keysOf(const Chunk &keys) {
   if (Value keyValid = op.getKeyValid()) {
     // Booleans are bytes in memory, and lanes after the last are zero.
-    Value bytes = e.loadLanes(e.buffer(keyValid), batch,
-                              e.mul(panel, layout.panel), layout.panel, valid);
-    Value zero = make<arith::ConstantOp>(b.getZeroAttr(bytes.getType()));
-    return make<arith::CmpIOp>(arith::CmpIPredicate::ne, bytes, zero);
+    return e.loadAsStored(e.buffer(keyValid), batch, keys) != 0;
   }
-  return valid < layout.panel ? e.laneMask(layout.panel, valid) : Value();
+  return e.laneMask(keys.lanes, keys.valid);
 }
 
-void Emitter::emitPanel(Value row, int64_t height, Value panel, int64_t valid) {
-  Value zero = e.index(0);
-  VectorType type = tileType(height, layout.panel);
-  Value score = make<TileProductOp>(
-      type, e.buffer(op.getQuery()), e.add(queryRow, row), keyColumn, packed,
-      ValueRange{panel, zero, zero}, e.index(layout.keyWidth));
-  score =
-      make<math::FmaOp>(score, e.splat(op.getScale().convertToDouble(), type),
-                        e.splat(op.getOffset().convertToDouble(), type));
-  Value weight = make<ActivationOp>(type, ActivationKind::sigmoid, score);
-  if (Value isKey = keysOf(panel, valid)) {
-    auto maskType = VectorType::get(type.getShape(), b.getI1Type());
-    weight = make<arith::SelectOp>(broadcast(maskType, isKey), weight,
-                                   e.splat(0, type));
+void Emitter::emitPanel(Expr row, int64_t height, Expr panel, int64_t valid) {
+  Expr first = panel * layout.panel;
+  TilePlace place{0, height, {first, layout.panel}};
+  Expr score =
+      e.multiply(place, {e.buffer(op.getQuery()), {queryRow + row, keyColumn}},
+                 {scratch.packed, {panel, 0, 0}}, layout.keyWidth);
+  score = fma(score, op.getScale().convertToDouble(),
+              op.getOffset().convertToDouble());
+  Expr weight =
+      e.compute<ActivationOp>(score.getType(), ActivationKind::sigmoid, score);
+  if (Expr isKey = keysOf({first, layout.panel, valid})) {
+    weight = select(isKey.broadcast(weight.getType()), weight, 0);
   }
-  make<TileStoreOp>(weight, weights, zero, e.mul(panel, layout.panel),
-                    IntegerAttr());
-  VectorType column = tileType(height, 1);
-  Value before = make<TileLoadOp>(column, sums, zero, zero, IntegerAttr());
-  Value own = make<TileRowSumOp>(column, weight);
-  make<TileStoreOp>(make<arith::AddFOp>(before, own), sums, zero, zero,
-                    IntegerAttr());
+  e.store(weight, scratch.weights, place);
+  TilePlace column{0, 0, height};
+  Expr own = e.compute<TileRowSumOp>(e.tileType(height, 1), weight);
+  e.store(e.load(scratch.sums, column) + own, scratch.sums, column);
 }
 
-void Emitter::emitValues(Value row, int64_t height) {
-  Value zero = e.index(0);
-  auto emitColumns = [&](Value column, int64_t lanes, int64_t valid) {
-    IntegerAttr columns;
-    if (valid < lanes) {
-      columns = b.getI64IntegerAttr(valid);
-    }
-    VectorType type = tileType(height, lanes);
-    Value start = e.add(valueColumn, column);
+void Emitter::emitValues(Expr row, int64_t height) {
+  e.forEachChunk(layout.valueWidth, layout.panel, [&](const Chunk &at) {
+    TilePlace place{0, height, at};
+    MatrixPlace weights{scratch.weights, {0, 0}};
     // The weight after an odd number of keys is zero, as is its value.
-    Value sum =
-        values ? make<TileProductOp>(type, weights, zero, zero, values,
-                                     ValueRange{zero, column},
-                                     e.index(2 * layout.valueRows), columns)
-               : make<TileProductOp>(
-                     type, weights, zero, zero, e.buffer(op.getValue()),
-                     ValueRange{keyRow, start}, e.index(layout.keys), columns);
-    Value total =
-        make<TileLoadOp>(tileType(height, 1), sums, zero, zero, IntegerAttr());
-    Value factor = make<arith::DivFOp>(e.splat(1, tileType(height, 1)), total);
-    Value mean = make<arith::MulFOp>(sum, broadcast(type, factor));
-    e.finishAndStoreTile({e.add(queryRow, row), start, height, lanes, valid},
-                         mean);
-  };
-  int64_t lanes = layout.panel;
-  int64_t whole = layout.valueWidth / lanes * lanes;
-  e.forLoop("columns", zero, e.index(whole), lanes,
-            [&](Value column) { emitColumns(column, lanes, lanes); });
-  if (int64_t rest = layout.valueWidth - whole) {
-    emitColumns(e.index(whole), llvm::PowerOf2Ceil(rest), rest);
-  }
+    Expr sum = scratch.values ? e.multiply(place, weights,
+                                           {scratch.values, {0, at.column}},
+                                           2 * layout.valueRows)
+                              : e.multiply(place, weights,
+                                           {e.buffer(op.getValue()),
+                                            {keyRow, valueColumn + at.column}},
+                                           layout.keys);
+    Expr factor = 1 / e.load(scratch.sums, {0, 0, height});
+    e.finishAndStoreTile({queryRow + row, height, at + valueColumn},
+                         sum * factor);
+  });
 }
 
 static void emit(KernelEmitter &emitter, sigattn::AttentionOp op) {
@@ -345,7 +288,7 @@ static void emit(KernelEmitter &emitter, sigattn::AttentionOp op) {
 
 static int64_t scratchBytes(sigattn::AttentionOp op,
                             const CpuSchedule &schedule) {
-  return Layout(op, schedule).bytes();
+  return Buffers(Layout(op, schedule), op.getContext()).bytes;
 }
 
 namespace {

@@ -19,7 +19,7 @@ RULES = re.compile(r"\bget(KeyValid|Mask|Causal|BiasIndex|Temperature|Window)\b"
 # Linear attention has no scores, and so no region: these read its own two attributes.
 LINEAR_ATTENTION = {
     "codegen/cpu/recipes/KeySummaryRecipe.cpp",
-    "codegen/cpu/recipes/SummaryAttentionCausal.cpp",
+    "codegen/cpu/recipes/SummaryAttentionRecipe.cpp",
     "codegen/cuda/recipes/KeySummaryRecipe.cpp",
     "codegen/cuda/recipes/SummaryAttentionCausal.cpp",
 }

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Shared by the four files that write parts of an attention kernel:
-// AttentionRecipe.cpp (blocks of rows, scores, values), AttentionBlocks.cpp
-// (blocks of keys), AttentionPacking.cpp (keys, pairs of values) and
-// AttentionSoftmax.cpp (masks, exponentials, sums).
+// AttentionRecipe.cpp (blocks of rows, scores, values), AttentionPanels.cpp
+// (the keys that a block of rows visits), AttentionPacking.cpp (keys, pairs of
+// values) and AttentionSoftmax.cpp (masks, exponentials, sums).
 
 #ifndef HOVA_CODEGEN_CPU_RECIPES_ATTENTIONEMITTER_H
 #define HOVA_CODEGEN_CPU_RECIPES_ATTENTIONEMITTER_H
@@ -12,156 +12,140 @@
 #include "codegen/cpu/recipes/AttentionLayout.h"
 #include "codegen/cpu/recipes/KernelEmitter.h"
 #include "codegen/cpu/recipes/ScoreLanes.h"
-#include "codegen/cpu/recipes/VisitedPanels.h"
 #include <optional>
 
 namespace hova {
 
 /// A row of an operand.
 struct OperandRow {
-  mlir::Value matrix, row;
+  mlir::Value matrix;
+  Expr row;
 };
 
 /// Keys that lie side by side in scratch.
 struct KeyPanel {
-  mlir::Value index;  ///< among the whole panels, null for the tail
-  mlir::Value column; ///< of scores in scratch, the first
-  mlir::Value lane;   ///< of all packed ones, the first
-  mlir::Value key;    ///< the first key
-  int64_t lanes;
-  int64_t valid; ///< lanes that hold keys or slots, as far as that is known
-                 ///< here
-  bool isWhole = false; ///< whether the block's queries see all of its keys
+  Expr index;  ///< among the whole panels, null for the tail
+  Expr column; ///< of scores in scratch, the first
+  Expr lane;   ///< of all packed ones, the first
+  Expr key;    ///< the first key
+  int64_t lanes = 1;
+  int64_t valid = lanes; ///< lanes that hold keys or slots, as far as that is
+                         ///< known here
+  bool isWhole = false;  ///< whether the block's queries see all of its keys
+
+  Chunk scores() const { return {column, lanes}; }
 };
 
 /// Keys that follow each other, from a panel on.
 struct KeyRun {
-  mlir::Value panel, keys;
+  Expr panel, keys;
 };
 
 class AttentionEmitter {
-  using Panels = PanelBounds;
+  using Panels = VisitedTiles;
+  using Kind = mlir::vector::CombiningKind;
 
 public:
   AttentionEmitter(KernelEmitter &emitter, AttentionOp op);
   void emit();
 
 private:
-  void pack(mlir::Value unit, mlir::Value block);
-  void packKeys();
-  void packValues();
-  void writeLimits();
-  void writeLimits(const KeyPanel &panel, mlir::Value isValid,
-                   mlir::Value tokens);
-  void packLanes(const KeyPanel &panel, mlir::Value lane,
-                 llvm::ArrayRef<OperandRow> keys);
-  void packBlock(const KeyPanel &panel, mlir::Value lane,
-                 llvm::ArrayRef<OperandRow> keys, mlir::Value row,
-                 int64_t channels);
-  void packMixedPanel(const KeyPanel &panel, int64_t first);
-  void packValueRow(mlir::Value row, OperandRow low,
-                    std::optional<OperandRow> high);
-  void emitBlock(mlir::Value row, int64_t height);
-  /// Prefetches the rows of the next unit that belong to query `row`: they lie
-  /// a few lines each in rows of all heads, which the processor does not
-  /// foresee.
-  void prefetchNext(mlir::Value row);
-  void emitScores(mlir::Value row, int64_t height, const Panels &panels);
-  void emitSumsOfTerms(mlir::Value row, int64_t height, const Panels &panels);
-  /// What is left to do where the scores are all that is read.
-  void emitScoresAlone(mlir::Value row, int64_t height, const Panels &panels);
-  void emitSoftmax(mlir::Value row, int64_t height, const Panels &panels);
-  /// The same without a softmax: the region has made weights.
-  void emitWeights(mlir::Value row, int64_t height, const Panels &panels);
-  /// Weights of row `i`, to where values are multiplied with them; returns
-  /// their sum with `sum`, which may be null.
-  mlir::Value storeWeights(mlir::Value weights, mlir::Value i,
-                           const KeyPanel &panel, mlir::Value sum);
-  /// One over the sum of row `i`, or 0 where it may have none.
-  void storeInverse(mlir::Value sum, mlir::Value i, bool mayBeZero);
-  void emitMaximum(mlir::Value i, mlir::Value query, const Panels &panels);
-  /// The rows whose scores are too large to take exponentials of them as they
-  /// are.
-  mlir::Value areFar(mlir::Value from, int64_t height);
-  void subtractMaximum(mlir::Value i, mlir::Value query, const Panels &panels);
-  mlir::Value isEmptyRow(mlir::Value maximum, mlir::Value query,
-                         const Panels &panels);
-  void emitExponentials(mlir::Value i, const Panels &panels);
-  double exponent();
-  void emitValues(mlir::Value row, int64_t height, const Panels &panels);
+  // AttentionRecipe.cpp
+  void pack(Expr unit, Expr block);
+  void emitBlock();
+  /// Prefetches the rows of the next unit that belong to a query: they lie a
+  /// few lines each in rows of all heads, which the processor does not foresee.
+  void prefetchNext(Expr query);
+  void emitScores();
+  void emitSumsOfTerms();
+  void emitValues();
+  /// Weights from column `first` of scratch on, times the values of `depth`
+  /// keys from `key` on.
+  Expr multiplyValues(const Chunk &at, Expr first, Expr key, Expr depth,
+                      Expr init = {});
+  Expr sumOfRuns(llvm::ArrayRef<KeyRun> runs, const Chunk &at);
+  Expr sumOfBlocks(const Chunk &at);
 
-  /// Lists the blocks of keys that the block of rows sees; their panels.
-  Panels listBlocks(mlir::Value row, int64_t height);
-  /// `seesAll`: block `own` does, as the first and the last.
-  mlir::Value seenBlock(mlir::Value own, mlir::Value entry, mlir::Value seesAll,
-                        mlir::Value &isSeen);
-  mlir::Value drawnBlock(mlir::Value own, mlir::Value entry);
-  mlir::Value listedBlock(mlir::Value entry);
-  /// The end of the keys in the block of a panel.
-  mlir::Value endOf(const KeyPanel &panel);
-  mlir::Value sumOfBlocks(mlir::VectorType type, mlir::Value count,
-                          mlir::Value column, mlir::IntegerAttr columns);
-  mlir::Value sumOfRuns(mlir::VectorType type, llvm::ArrayRef<KeyRun> runs,
-                        mlir::Value column, mlir::IntegerAttr columns);
-
+  // AttentionPanels.cpp
   /// Panels that some query of the block may read.
-  Panels visitedPanels(mlir::Value row, int64_t height);
-  /// Their keys, as few runs as they are.
-  llvm::SmallVector<KeyRun, 2> visitedRuns(const Panels &panels);
-  /// The packed keys of a panel and the position of its first element.
-  mlir::Value packedKeys(const KeyPanel &panel,
-                         llvm::SmallVectorImpl<mlir::Value> &position);
-  /// Scores that are stored, below the limits unless a scale or bias changes
-  /// them first. One row or a tile.
-  mlir::Value limitedEarly(mlir::Value scores, const KeyPanel &panel) {
-    return limits && !scalesEarly() ? limited(scores, panel) : scores;
-  }
-  /// The lesser of each score and the limit of its key; of weights, 0 where
-  /// that is -inf.
-  mlir::Value limited(mlir::Value scores, const KeyPanel &panel);
-  /// What the region makes of the raw scores of a panel, unless it is a factor
-  /// that exponentials take; masked are -inf, or 0 without a softmax. What it
-  /// carries becomes the result that is the scores, where `isCarried` says.
-  mlir::Value maskedScores(mlir::Value raw, mlir::Value query,
-                           const KeyPanel &panel, bool isCarried = false);
-  void storeScores(mlir::Value score, mlir::Value query, const KeyPanel &panel,
-                   mlir::Value isKey);
-  /// The same for row `i`, which also become the scores in scratch.
-  mlir::Value storeMaskedScores(mlir::Value score, mlir::Value i,
-                                mlir::Value query, const KeyPanel &panel);
-  /// Lanes of a panel whose key is below `bound`.
-  mlir::Value isBelow(const KeyPanel &panel, mlir::Value bound);
-  mlir::Value isBelow(const KeyPanel &panel, int64_t bound) {
-    return isBelow(panel, e.index(bound));
-  }
-
+  Panels visitedPanels();
+  Panels boundsOfPanels();
+  Expr isVisited(const Panels &bounds, Expr panel, int64_t panels);
+  /// Lists the blocks of keys that the block of rows sees; their panels.
+  Panels listBlocks();
+  /// `seesAll`: block `own` does, as the first and the last.
+  Expr seenBlock(Expr own, Expr entry, Expr seesAll, Expr &isSeen);
+  Expr drawnBlock(Expr own, Expr entry);
+  Expr listedBlock(Expr entry);
+  /// The keys of the visited panels, as few runs as they are.
+  llvm::SmallVector<KeyRun, 2> visitedRuns();
   /// A panel of packed keys.
-  KeyPanel panelAt(mlir::Value index);
+  KeyPanel panelAt(Expr index);
+  KeyPanel tailPanel();
   /// The panel of a turn of a loop over those that are visited.
-  KeyPanel visitedPanel(const Panels &panels, mlir::Value turn,
-                        bool isWhole = false);
-  KeyPanel tailPanel() {
-    int64_t from = layout.panels * layout.panel;
-    mlir::Value first = e.index(from);
-    return {{}, first, first, first, layout.tailLanes, layout.columns - from};
-  }
-  void forEachPanel(const Panels &panels,
-                    llvm::function_ref<void(const KeyPanel &)> body);
+  KeyPanel visitedPanel(Expr turn, bool isWhole = false);
+  /// Where a channel of a lane lies in the packed keys of a panel.
+  MatrixPlace packedKeys(const KeyPanel &panel, Expr channel = 0,
+                         Expr lane = 0);
+  void forEachPanel(llvm::function_ref<void(const KeyPanel &)> body);
   /// All lanes of `body`'s vectors, reduced to a scalar. `body` combines a
   /// panel with the panels before it, of which there are none at first: null.
   /// Whole panels may have a loop of their own.
   enum class Loops { one, ofWholePanels };
-  mlir::Value reducePanels(
-      Loops loops, const Panels &panels, mlir::Value start,
-      mlir::vector::CombiningKind kind,
-      llvm::function_ref<mlir::Value(const KeyPanel &, mlir::Value)> body);
-  /// Lane by lane; `all` may be null.
-  mlir::Value combine(mlir::vector::CombiningKind kind, mlir::Value all,
-                      mlir::Value own);
+  Expr reducePanels(Loops loops, Expr start, Kind kind,
+                    llvm::function_ref<Expr(const KeyPanel &, Expr)> body);
 
-  template <typename OpTy, typename... Args> OpTy make(Args &&...args) {
-    return e.make<OpTy>(std::forward<Args>(args)...);
+  // AttentionPacking.cpp
+  void packKeys();
+  void packValues();
+  void packLanes(const KeyPanel &panel, Expr lane,
+                 llvm::ArrayRef<OperandRow> keys);
+  void packBlock(const KeyPanel &panel, Expr lane,
+                 llvm::ArrayRef<OperandRow> keys, Expr row, int64_t channels);
+  void packMixedPanel(const KeyPanel &panel, int64_t first);
+  void packValueRow(Expr row, OperandRow low, std::optional<OperandRow> high);
+
+  // AttentionSoftmax.cpp
+  void writeLimits();
+  void writeLimits(const KeyPanel &panel, Expr isValid, Expr tokens);
+  /// What is left to do where the scores are all that is read.
+  void emitScoresAlone();
+  void emitSoftmax();
+  /// The same without a softmax: the region has made weights.
+  void emitWeights();
+  /// Weights of row `i`, to where values are multiplied with them; returns
+  /// their sum with `sum`, which may be null.
+  Expr storeWeights(Expr weights, Expr i, const KeyPanel &panel, Expr sum);
+  /// One over the sum of row `i`, or 0 where it may have none.
+  void storeInverse(Expr sum, Expr i, bool mayBeZero);
+  void emitMaximum(Expr i);
+  /// The rows whose scores are too large to take exponentials of them as they
+  /// are.
+  Expr areFar(Expr from, int64_t height);
+  void subtractMaximum(Expr i);
+  Expr isEmptyRow(Expr maximum, Expr query);
+  void emitExponentials(Expr i);
+  double exponent();
+  /// Scores that are stored, below the limits unless a scale or bias changes
+  /// them first. One row or a tile.
+  Expr limitedEarly(Expr scores, const KeyPanel &panel) {
+    return scratch.limits && !scalesEarly() ? limited(scores, panel) : scores;
   }
+  /// The lesser of each score and the limit of its key; of weights, 0 where
+  /// that is -inf.
+  Expr limited(Expr scores, const KeyPanel &panel);
+  /// What the region makes of the raw scores of a panel, unless it is a factor
+  /// that exponentials take; masked are -inf, or 0 without a softmax. What it
+  /// carries becomes the result that is the scores, where `isCarried` says.
+  Expr maskedScores(Expr raw, Expr query, const KeyPanel &panel,
+                    bool isCarried = false);
+  void storeScores(Expr score, Expr query, const KeyPanel &panel, Expr isKey);
+  /// Lanes of a panel whose key is below `bound`.
+  Expr isBelow(const KeyPanel &panel, Expr bound);
+  Expr loadScores(Expr i, const KeyPanel &panel) {
+    return e.load(scratch.scores, i, panel.scores());
+  }
+
   /// Whether the softmax changes scores of whole panels before it reads them.
   bool rewritesScores() {
     return scalesEarly() ||
@@ -183,23 +167,22 @@ private:
   }
 
   KernelEmitter &e;
-  mlir::OpBuilder &b;
-  mlir::Location loc;
   AttentionOp op;
-  const ScoreForm form;
-  AttentionLayout layout;
-  int64_t queryBlocks; ///< units of a batch entry and head
+  const AttentionLayout layout;
+  const ScoreForm &form;
+  const AttentionScratch scratch;
+  /// The memory of `scratch.inverse` as one row, until that is needed.
+  const mlir::Value maxima;
   const VisitedKeys visited;
-  /// In scratch; null where the layout has none.
-  mlir::Value packed, packedTail, values, scores, exponentials, limits, inverse;
-  mlir::Value listed, pooled; ///< blocks of keys; sums of their values
-  mlir::Value
-      maxima; ///< the memory of `inverse` as one row, until it is needed
   // Of the current unit.
-  mlir::Value next; ///< unit
-  mlir::Value batch, head, queryRow, queryColumn, resultColumn;
-  mlir::Value keyRow, keyColumn, valueColumn; ///< of keys and values
-  std::optional<ScoreLanes> scoreLanes;       ///< with batch entry and head
+  Expr next; ///< unit
+  Expr batch, head, queryRow, queryColumn, resultColumn;
+  Expr keyRow, keyColumn, valueColumn;  ///< of keys and values
+  std::optional<ScoreLanes> scoreLanes; ///< with batch entry and head
+  // Of the current block of rows.
+  Expr row;
+  int64_t height = 0;
+  Panels panels;
 };
 
 } // namespace hova

@@ -3,6 +3,7 @@
 
 #include "codegen/cpu/recipes/AttentionLayout.h"
 #include "codegen/cpu/recipes/RowBlocks.h"
+#include "codegen/cpu/recipes/Transpose.h"
 #include "llvm/ADT/Sequence.h"
 
 using namespace mlir;
@@ -37,14 +38,6 @@ SmallVector<RowSpan> BlockLayout::rowBlocks(int64_t tileRows) const {
   return all;
 }
 
-SmallVector<int64_t> BlockLayout::heights(int64_t tileRows) const {
-  SmallVector<int64_t> all = rowBlockHeights(size, 1, tileRows);
-  all.append(rowBlockHeights(lengthOf(count - 1), 1, tileRows));
-  llvm::sort(all);
-  all.erase(llvm::unique(all), all.end());
-  return all;
-}
-
 int64_t BlockLayout::countKeys(int64_t own,
                                const VisitedKeys::Range *visited) const {
   bool isGlobal = own == 0 || own == count - 1;
@@ -67,13 +60,14 @@ static int64_t evenHeight(int64_t rows, int64_t most) {
   return llvm::divideCeil(rows, llvm::divideCeil(rows, most));
 }
 
-AttentionLayout::AttentionLayout(AttentionOp op, const CpuSchedule &schedule,
-                                 const ScoreForm &form)
-    : pairs(schedule.pairs), interleave(pairs ? 2 : 1),
-      batch(shapeOf(op.getQuery())[0]), heads(op.getHeads()),
-      queries(shapeOf(op.getQuery())[1]), keys(shapeOf(op.getKey())[1]),
-      group(op.getGroup()), slots(op.getSlots()), columns(keys + slots),
-      keyWidth(shapeOf(op.getQuery())[2] / heads),
+AttentionLayout::AttentionLayout(AttentionOp op, const CpuSchedule &schedule)
+    : form(op.scoreRegion()),
+      queryBlocks(blocksOf(*op->getParentOfType<KernelOp>().getUnits())),
+      tileRows(schedule.tileRows), pairs(schedule.pairs),
+      interleave(pairs ? 2 : 1), batch(shapeOf(op.getQuery())[0]),
+      heads(op.getHeads()), queries(shapeOf(op.getQuery())[1]),
+      keys(shapeOf(op.getKey())[1]), group(op.getGroup()), slots(op.getSlots()),
+      columns(keys + slots), keyWidth(shapeOf(op.getQuery())[2] / heads),
       valueWidth(op.givesScoresAlone()
                      ? 0
                      : shapeOf(op.getValue())[2] / op.countKeyHeads()),
@@ -114,20 +108,18 @@ AttentionLayout::AttentionLayout(AttentionOp op, const CpuSchedule &schedule,
   pooledColumns = blocks.size ? schedule.tileColumns : 0;
 }
 
-VisitedKeys AttentionLayout::visitedKeys(const ScoreForm &form, int64_t shares,
-                                         int64_t tileRows) const {
-  SmallVector<RowSpan> rows;
-  if (skipsPanels) {
-    rows = blocks.size ? blocks.rowBlocks(tileRows)
-                       : rowBlocksOf(queries, shares, tileRows);
-  }
-  return VisitedKeys(form, extents(), blocks.size ? blocks.size : panel, rows);
+SmallVector<RowSpan> AttentionLayout::rowBlocks() const {
+  return blocks.size ? blocks.rowBlocks(tileRows)
+                     : rowBlocksOf(queries, queryBlocks, tileRows);
 }
 
-SmallVector<int64_t> AttentionLayout::countPairs(const ScoreForm &form,
-                                                 int64_t shares,
-                                                 int64_t tileRows) const {
-  VisitedKeys visited = visitedKeys(form, shares, tileRows);
+VisitedKeys AttentionLayout::visitedKeys() const {
+  return VisitedKeys(form, extents(), blocks.size ? blocks.size : panel,
+                     skipsPanels ? rowBlocks() : SmallVector<RowSpan>());
+}
+
+SmallVector<int64_t> AttentionLayout::countPairs() const {
+  VisitedKeys visited = visitedKeys();
   auto keysOf = [&](const RowSpan &rows) -> int64_t {
     const VisitedKeys::Range *own = skipsPanels ? &visited.at(rows) : nullptr;
     if (blocks.size) {
@@ -139,13 +131,11 @@ SmallVector<int64_t> AttentionLayout::countPairs(const ScoreForm &form,
                      own->countLeftOut() * panel
                : columns;
   };
-  SmallVector<int64_t> pairs(shares);
-  for (const RowSpan &rows : blocks.size
-                                 ? blocks.rowBlocks(tileRows)
-                                 : rowBlocksOf(queries, shares, tileRows)) {
-    int64_t share = blocks.size ? rows.row / blocks.size
-                                : ((rows.row + 1) * shares - 1) / queries;
-    pairs[share] += rows.height * keysOf(rows);
+  SmallVector<int64_t> pairs(queryBlocks);
+  for (const RowSpan &rows : rowBlocks()) {
+    int64_t unit = blocks.size ? rows.row / blocks.size
+                               : ((rows.row + 1) * queryBlocks - 1) / queries;
+    pairs[unit] += rows.height * keysOf(rows);
   }
   return pairs;
 }

@@ -4,7 +4,7 @@
 #ifndef HOVA_CODEGEN_CPU_RECIPES_ATTENTIONLAYOUT_H
 #define HOVA_CODEGEN_CPU_RECIPES_ATTENTIONLAYOUT_H
 
-#include "codegen/cpu/CpuSchedule.h"
+#include "codegen/cpu/recipes/KernelEmitter.h"
 #include "dialect/AttentionOps.h"
 #include "dialect/Shapes.h"
 #include "dialect/VisitedKeys.h"
@@ -32,9 +32,8 @@ struct BlockLayout {
   int64_t lengthOf(int64_t own) const {
     return std::min((own + 1) * size, keys) - own * size;
   }
-  /// The row blocks of all queries, none in two blocks, and their heights.
+  /// The row blocks of all queries, none in two blocks.
   llvm::SmallVector<RowSpan> rowBlocks(int64_t tileRows) const;
-  llvm::SmallVector<int64_t> heights(int64_t tileRows) const;
   /// Keys that queries of block `own` see, or those in the blocks that they
   /// visit. A row of the table counts as full, or with all blocks that it may
   /// name where these are fewer.
@@ -59,14 +58,11 @@ struct BlockLayout {
 ///
 /// Where the scores are all that is read, values have no width.
 struct AttentionLayout {
-  AttentionLayout(AttentionOp op, const CpuSchedule &schedule)
-      : AttentionLayout(op, schedule, ScoreForm(op.scoreRegion())) {}
-  AttentionLayout(AttentionOp op, const CpuSchedule &schedule,
-                  const ScoreForm &form);
+  AttentionLayout(AttentionOp op, const CpuSchedule &schedule);
 
-  /// Keys and elements of them that are transposed at once.
-  static constexpr int64_t kTransposed = 16;
-
+  ScoreForm form;
+  int64_t queryBlocks; ///< units of a batch entry and head
+  int64_t tileRows;    ///< of a block of rows at most
   bool pairs;
   int64_t interleave; ///< factor: channels in an element of a packed key
   int64_t batch, heads, queries, keys;
@@ -88,13 +84,36 @@ struct AttentionLayout {
   ScoreExtents extents() const {
     return {batch, heads, queries, keys, columns};
   }
-  /// The keys that blocks of rows visit, in panels, or in blocks of keys.
-  VisitedKeys visitedKeys(const ScoreForm &form, int64_t shares,
-                          int64_t tileRows) const;
-  /// The pairs of a query and a key that the row blocks of one head make, by
-  /// the share of the queries.
-  llvm::SmallVector<int64_t> countPairs(const ScoreForm &form, int64_t shares,
-                                        int64_t tileRows) const;
+  /// The blocks of rows of one head.
+  llvm::SmallVector<RowSpan> rowBlocks() const;
+  /// The keys that they visit, in panels, or in blocks of keys.
+  VisitedKeys visitedKeys() const;
+  /// The pairs of a query and a key that they make, by the unit of the head.
+  llvm::SmallVector<int64_t> countPairs() const;
+};
+
+/// Its buffers, which `layout` places; null where the attention has none.
+struct AttentionScratch {
+  const AttentionLayout &sizes;
+  mlir::Builder b;
+  ScratchLayout layout;
+
+  mlir::Type word = sizes.pairs ? mlir::Type(b.getI32Type()) : b.getF32Type();
+  mlir::Value packed =
+      layout.take({sizes.panels, sizes.packedRows, sizes.panel}, word);
+  mlir::Value packedTail =
+      layout.take({sizes.packedRows, sizes.tailLanes}, word);
+  mlir::Value values = layout.take({sizes.valueRows, sizes.valueWidth}, word);
+  mlir::Value scores = layout.take({sizes.blockRows, sizes.scoreStride});
+  mlir::Value exponentials =
+      layout.take({sizes.blockRows, sizes.exponentialStride}, b.getBF16Type());
+  mlir::Value limits = layout.take({1, sizes.limitLanes});
+  /// Blocks of keys. One more, which may be written and does not count.
+  mlir::Value listed = layout.take(
+      {1, sizes.blocks.size ? sizes.blocks.most + 1 : 0}, b.getI32Type());
+  /// Sums of the values of blocks of keys.
+  mlir::Value pooled = layout.take({sizes.blockRows, sizes.pooledColumns});
+  mlir::Value inverse = layout.take({sizes.blockRows, 1});
 };
 
 } // namespace hova

@@ -14,63 +14,48 @@ using namespace mlir;
 
 namespace hova {
 
-static constexpr int64_t kTransposed = AttentionLayout::kTransposed;
-
 /// packed[panel][c][lane + i] = keys[i][c], zero for those that are missing to
 /// 16, and the `channels` channels c that begin in row `row` of the panel. A
 /// row is a channel or a pair of them.
-void AttentionEmitter::packBlock(const KeyPanel &panel, Value lane,
-                                 ArrayRef<OperandRow> keys, Value row,
+void AttentionEmitter::packBlock(const KeyPanel &panel, Expr lane,
+                                 ArrayRef<OperandRow> keys, Expr row,
                                  int64_t channels) {
-  Value channel = e.add(keyColumn, e.mul(row, layout.interleave));
-  auto type = cast<MemRefType>((layout.panels ? packed : packedTail).getType());
-  auto rowType = VectorType::get({kTransposed}, type.getElementType());
-  SmallVector<Value> rows;
-  for (const OperandRow &key : keys) {
-    if (layout.pairs) {
-      Value pairs =
-          e.loadLanes(key.matrix, key.row, channel, 2 * kTransposed, channels);
-      rows.push_back(make<vector::BitCastOp>(rowType, pairs));
-    } else {
-      rows.push_back(
-          e.loadRow(key.matrix, key.row, channel, kTransposed, channels));
-    }
-  }
-  rows.resize(kTransposed, make<arith::ConstantOp>(b.getZeroAttr(rowType)));
-  transpose16(b, loc, rows);
-  SmallVector<Value> position;
-  Value target = packedKeys(panel, position);
-  position.back() = lane;
-  rows.resize(llvm::divideCeil(channels, layout.interleave));
-  for (auto [i, values] : llvm::enumerate(rows)) {
-    position.end()[-2] = e.add(row, i);
-    make<vector::StoreOp>(values, target, position);
-  }
+  MatrixPlace place = packedKeys(panel, row, lane);
+  auto type =
+      VectorType::get({kTransposed}, getElementTypeOrSelf(place.matrix));
+  Chunk chunk{keyColumn + row * layout.interleave,
+              kTransposed * layout.interleave, channels};
+  auto load = [&](int64_t i) {
+    const OperandRow &key = keys[i];
+    return layout.pairs ? e.compute<vector::BitCastOp>(
+                              type, e.loadAsStored(key.matrix, key.row, chunk))
+                        : e.load(key.matrix, key.row, chunk);
+  };
+  transposeBlock(e, keys.size(), llvm::divideCeil(channels, layout.interleave),
+                 load, [&](Expr values, int64_t i) {
+                   e.store(values, packedKeys(panel, row + i, lane),
+                           kTransposed);
+                 });
 }
 
 /// All channels of up to 16 keys.
-void AttentionEmitter::packLanes(const KeyPanel &panel, Value lane,
+void AttentionEmitter::packLanes(const KeyPanel &panel, Expr lane,
                                  ArrayRef<OperandRow> keys) {
   int64_t channels = kTransposed * layout.interleave;
   int64_t wholeRows = layout.keyWidth / channels * kTransposed;
-  e.forLoop("channels", e.index(0), e.index(wholeRows), kTransposed,
-            [&](Value row) { packBlock(panel, lane, keys, row, channels); });
+  e.forLoop("channels", 0, wholeRows, kTransposed,
+            [&](Expr row) { packBlock(panel, lane, keys, row, channels); });
   if (int64_t rest = layout.keyWidth % channels) {
-    packBlock(panel, lane, keys, e.index(wholeRows), rest);
+    packBlock(panel, lane, keys, wholeRows, rest);
   }
 }
 
 /// Up to 16 rows of a matrix, the last of which is `last`, unless that is null.
-static SmallVector<OperandRow> rowsOf(KernelEmitter &e, Value matrix,
-                                      Value first, int64_t count,
-                                      Value last = {}) {
+static SmallVector<OperandRow> rowsOf(Value matrix, Expr first, int64_t count,
+                                      Expr last = {}) {
   SmallVector<OperandRow> rows;
   for (int64_t i = 0; i < count; ++i) {
-    Value row = e.add(first, i);
-    if (last) {
-      row = e.make<arith::MinUIOp>(row, last);
-    }
-    rows.push_back({matrix, row});
+    rows.push_back({matrix, last ? min(first + i, last) : first + i});
   }
   return rows;
 }
@@ -84,51 +69,49 @@ void AttentionEmitter::packMixedPanel(const KeyPanel &panel, int64_t first) {
     };
     int64_t keys = countTo(layout.keys), all = countTo(layout.columns);
     SmallVector<OperandRow> rows =
-        rowsOf(e, e.buffer(op.getKey()), e.add(keyRow, e.index(from)), keys);
+        rowsOf(e.buffer(op.getKey()), keyRow + from, keys);
     if (all > keys) {
-      rows.append(rowsOf(e, e.buffer(op.getMemoryKey()),
-                         e.index(from + keys - layout.keys), all - keys));
+      rows.append(rowsOf(e.buffer(op.getMemoryKey()), from + keys - layout.keys,
+                         all - keys));
     }
-    packLanes(panel, e.index(lane), rows);
+    packLanes(panel, lane, rows);
   }
 }
 
 void AttentionEmitter::packKeys() {
   // Lanes after the last key of a block have some of the next one, or the last
   // key again, and limits hide them.
-  Value last = layout.blocks.size && layout.mayLeaveKeys
-                   ? e.add(keyRow, layout.keys - 1)
-                   : Value();
+  Expr last = layout.blocks.size && layout.mayLeaveKeys
+                  ? keyRow + (layout.keys - 1)
+                  : Expr();
   // Panels of one matrix, whose row of column 0 is `first`.
-  auto packPanels = [&](int64_t begin, int64_t end, Value matrix, Value first) {
+  auto packPanels = [&](int64_t begin, int64_t end, Value matrix, Expr first) {
     if (begin >= end) {
       return;
     }
-    e.forLoop("keys", e.index(begin), e.index(end), 1, [&](Value index) {
-      e.forLoop("lanes", e.index(0), e.index(layout.panel), kTransposed,
-                [&](Value lane) {
-                  KeyPanel panel = panelAt(index);
-                  Value row = e.add(first, e.add(panel.key, lane));
-                  packLanes(panel, lane,
-                            rowsOf(e, matrix, row, kTransposed, last));
-                });
+    e.forLoop("keys", begin, end, 1, [&](Expr index) {
+      e.forLoop("lanes", 0, layout.panel, kTransposed, [&](Expr lane) {
+        KeyPanel panel = panelAt(index);
+        packLanes(
+            panel, lane,
+            rowsOf(matrix, first + (panel.key + lane), kTransposed, last));
+      });
     });
   };
+  Value key = e.buffer(op.getKey());
   if (layout.blocks.size) {
-    return packPanels(0, layout.panels, e.buffer(op.getKey()), keyRow);
+    return packPanels(0, layout.panels, key, keyRow);
   }
   int64_t whole = layout.keys / layout.panel;
   int64_t next = whole; // panel
-  packPanels(0, whole, e.buffer(op.getKey()), keyRow);
+  packPanels(0, whole, key, keyRow);
   if (layout.keys % layout.panel) {
-    bool isTail = whole == layout.panels;
-    packMixedPanel(isTail ? tailPanel() : panelAt(e.index(whole)),
+    packMixedPanel(whole == layout.panels ? tailPanel() : panelAt(whole),
                    whole * layout.panel);
     next += 1;
   }
   if (layout.slots && next <= layout.panels) {
-    packPanels(next, layout.panels, e.buffer(op.getMemoryKey()),
-               e.index(-layout.keys));
+    packPanels(next, layout.panels, e.buffer(op.getMemoryKey()), -layout.keys);
     if (layout.tailLanes) {
       packMixedPanel(tailPanel(), layout.panels * layout.panel);
     }
@@ -137,26 +120,25 @@ void AttentionEmitter::packKeys() {
 
 /// values[row][c] = (low[c], high[c]); a zero in the second place of the last
 /// row where the number of columns is odd.
-void AttentionEmitter::packValueRow(Value row, OperandRow low,
+void AttentionEmitter::packValueRow(Expr row, OperandRow low,
                                     std::optional<OperandRow> high) {
-  constexpr int64_t kLanes = 32;
+  constexpr int64_t kLanes = 32, kPairs = kLanes / 2;
   for (int64_t from = 0; from < layout.valueWidth; from += kLanes) {
     int64_t valid = std::min(layout.valueWidth - from, kLanes);
-    Value column = e.add(valueColumn, from);
-    Value first = e.loadLanes(low.matrix, low.row, column, kLanes, valid);
-    Value second =
-        high ? e.loadLanes(high->matrix, high->row, column, kLanes, valid)
-             : make<arith::ConstantOp>(b.getZeroAttr(first.getType()));
-    for (int64_t half = 0; half < valid; half += kLanes / 2) {
+    Chunk chunk{valueColumn + from, kLanes, valid};
+    Expr first = e.loadAsStored(low.matrix, low.row, chunk);
+    Expr second = high ? e.loadAsStored(high->matrix, high->row, chunk)
+                       : Expr(0).in(e.builder, first.getType());
+    for (int64_t half = 0; half < valid; half += kPairs) {
       SmallVector<int64_t> lanes;
-      for (int64_t lane = half; lane < half + kLanes / 2; ++lane) {
+      for (int64_t lane = half; lane < half + kPairs; ++lane) {
         lanes.append({lane, kLanes + lane});
       }
-      Value pairs = make<vector::BitCastOp>(
-          VectorType::get({kLanes / 2}, b.getI32Type()),
-          make<vector::ShuffleOp>(first, second, lanes));
-      e.storeRow(pairs, values, row, e.index(from + half),
-                 std::min(valid - half, kLanes / 2));
+      Expr pairs = e.compute<vector::BitCastOp>(
+          VectorType::get({kPairs}, e.builder.getI32Type()),
+          e.make<vector::ShuffleOp>(first, second, lanes));
+      e.store(pairs, scratch.values, row,
+              {from + half, kPairs, std::min(valid - half, kPairs)});
     }
   }
 }
@@ -165,10 +147,10 @@ void AttentionEmitter::packValues() {
   Value value = e.buffer(op.getValue());
   Value memory = layout.slots ? e.buffer(op.getMemoryValue()) : Value();
   // Rows of pairs of one matrix, whose row of column 0 is `first`.
-  auto packPairs = [&](int64_t begin, int64_t end, Value matrix, Value first) {
-    e.forLoop("keys", e.index(begin), e.index(end), 1, [&](Value row) {
-      Value low = e.add(first, e.mul(row, 2));
-      packValueRow(row, {matrix, low}, OperandRow{matrix, e.add(low, 1)});
+  auto packPairs = [&](int64_t begin, int64_t end, Value matrix, Expr first) {
+    e.forLoop("keys", begin, end, 1, [&](Expr row) {
+      Expr low = first + row * 2;
+      packValueRow(row, {matrix, low}, OperandRow{matrix, low + 1});
     });
   };
   int64_t whole = layout.keys / 2, all = layout.columns / 2;
@@ -176,15 +158,14 @@ void AttentionEmitter::packValues() {
   if (layout.keys % 2) {
     std::optional<OperandRow> slot;
     if (layout.slots) {
-      slot = OperandRow{memory, e.index(0)};
+      slot = OperandRow{memory, 0};
     }
-    packValueRow(e.index(whole), {value, e.add(keyRow, layout.keys - 1)}, slot);
+    packValueRow(whole, {value, keyRow + (layout.keys - 1)}, slot);
   }
   if (layout.slots) {
-    packPairs(llvm::divideCeil(layout.keys, 2), all, memory,
-              e.index(-layout.keys));
+    packPairs(llvm::divideCeil(layout.keys, 2), all, memory, -layout.keys);
     if (layout.columns % 2) {
-      packValueRow(e.index(all), {memory, e.index(layout.slots - 1)}, {});
+      packValueRow(all, {memory, layout.slots - 1}, {});
     }
   }
 }

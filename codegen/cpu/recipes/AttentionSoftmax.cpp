@@ -23,215 +23,129 @@ using namespace mlir;
 namespace hova {
 
 static constexpr double kInfinity = std::numeric_limits<double>::infinity();
-/// Panels whose vectors of one row stand side by side, without a loop.
-static constexpr int64_t kUnrolledPanels = 8;
 
-Value AttentionEmitter::isBelow(const KeyPanel &panel, Value bound) {
-  SmallVector<Attribute> lanes;
-  for (int64_t i = 0; i < panel.lanes; ++i) {
-    lanes.push_back(b.getI32IntegerAttr(static_cast<int32_t>(i)));
-  }
-  auto type = VectorType::get({panel.lanes}, b.getI32Type());
-  Value iota = make<arith::ConstantOp>(DenseElementsAttr::get(type, lanes));
-  Value first = make<arith::IndexCastOp>(b.getI32Type(), panel.key);
-  Value limit = make<arith::IndexCastOp>(b.getI32Type(), bound);
-  return make<arith::CmpIOp>(
-      arith::CmpIPredicate::slt,
-      make<arith::AddIOp>(iota, e.splat(first, panel.lanes)),
-      e.splat(limit, panel.lanes));
+Expr AttentionEmitter::isBelow(const KeyPanel &panel, Expr bound) {
+  Type i32 = e.builder.getI32Type();
+  return e.iota(panel.lanes) + toInteger(panel.key, i32) <
+         toInteger(bound, i32);
 }
+
+//===----------------------------------------------------------------------===//
+// Limits
+//===----------------------------------------------------------------------===//
 
 /// The limits of a panel, of which these lanes hold columns, and those tokens;
 /// null: all.
-void AttentionEmitter::writeLimits(const KeyPanel &panel, Value isValid,
-                                   Value tokens) {
-  int64_t lanes = panel.lanes;
+void AttentionEmitter::writeLimits(const KeyPanel &panel, Expr isValid,
+                                   Expr tokens) {
   ScoreLanes own = *scoreLanes;
-  own.beginLanes(panel.key, lanes, isValid, tokens);
+  own.beginLanes(panel.key, panel.lanes, isValid, tokens);
   for (Value condition : form.conditions) {
     if (form.isAboutKeys(condition)) {
-      Value holds = own.vectorOf(condition);
-      isValid = isValid ? make<arith::AndIOp>(isValid, holds) : holds;
+      isValid = isValid & own.vectorOf(condition);
     }
   }
-  Value limit = make<arith::SelectOp>(isValid, e.splat(kInfinity, lanes),
-                                      e.splat(-kInfinity, lanes));
-  e.storeRow(limit, limits, e.index(0), panel.lane, lanes);
+  e.store(select(isValid, e.splat(kInfinity, panel.lanes), -kInfinity),
+          scratch.limits, 0, {panel.lane, panel.lanes});
 }
 
 /// limits[j] = +inf where all conditions on key j alone hold, else -inf; lanes
 /// without a column have -inf.
 void AttentionEmitter::writeLimits() {
-  if (layout.blocks.size) {
-    return e.forLoop(
-        "keys", e.index(0), e.index(layout.panels), 1, [&](Value index) {
-          KeyPanel panel = panelAt(index);
-          Value isValid =
-              layout.blocks.isWhole ? Value() : isBelow(panel, endOf(panel));
-          writeLimits(panel, isValid, isValid);
-        });
+  const BlockLayout &blocks = layout.blocks;
+  if (blocks.size) {
+    return e.forLoop("keys", layout.panels, [&](Expr index) {
+      KeyPanel panel = panelAt(index);
+      Expr end = (index / blocks.panels + 1) * blocks.size;
+      Expr isValid =
+          blocks.isWhole ? Expr() : isBelow(panel, min(end, layout.keys));
+      writeLimits(panel, isValid, isValid);
+    });
   }
-  auto store = [&](Value column, int64_t lanes, int64_t keys, int64_t all) {
-    writeLimits({{}, column, column, column, lanes, all},
-                all < lanes ? e.laneMask(lanes, all) : Value(),
-                keys < lanes ? e.laneMask(lanes, keys) : Value());
+  auto write = [&](Expr column, int64_t lanes, int64_t keys, int64_t all) {
+    writeLimits({{}, column, column, column, lanes}, e.laneMask(lanes, all),
+                e.laneMask(lanes, keys));
   };
   int64_t whole = layout.keys / layout.panel * layout.panel;
   if (whole) {
-    e.forLoop("keys", e.index(0), e.index(whole), layout.panel,
-              [&](Value column) {
-                store(column, layout.panel, layout.panel, layout.panel);
-              });
+    e.forLoop("keys", 0, whole, layout.panel, [&](Expr column) {
+      write(column, layout.panel, layout.panel, layout.panel);
+    });
   }
   for (int64_t from = whole; from < layout.limitLanes; from += layout.panel) {
     int64_t lanes = std::min(layout.panel, layout.limitLanes - from);
-    store(e.index(from), lanes,
-          std::clamp<int64_t>(layout.keys - from, 0, lanes),
+    write(from, lanes, std::clamp<int64_t>(layout.keys - from, 0, lanes),
           std::clamp<int64_t>(layout.columns - from, 0, lanes));
   }
 }
 
 /// NaN is not less, so it becomes the limit: -inf where a key is padding, and
 /// +inf, whose exponential is NaN again, where it is not.
-Value AttentionEmitter::limited(Value scores, const KeyPanel &panel) {
-  Value limit =
-      e.loadRow(limits, e.index(0), panel.lane, panel.lanes, panel.lanes);
-  if (limit.getType() != scores.getType()) {
-    limit = make<vector::BroadcastOp>(scores.getType(), limit);
-  }
-  if (!op.hasSoftmax()) {
-    Value zero = e.splat(0, cast<VectorType>(limit.getType()));
-    Value isKept = make<arith::CmpFOp>(arith::CmpFPredicate::OGT, limit, zero);
-    return make<arith::SelectOp>(isKept, scores, zero);
-  }
-  Value isLess = make<arith::CmpFOp>(arith::CmpFPredicate::OLT, scores, limit);
-  return make<arith::SelectOp>(isLess, scores, limit);
+Expr AttentionEmitter::limited(Expr scores, const KeyPanel &panel) {
+  Expr limit = e.load(scratch.limits, 0, {panel.lane, panel.lanes})
+                   .broadcast(scores.getType());
+  return op.hasSoftmax() ? select(scores < limit, scores, limit)
+                         : select(limit > 0, scores, 0);
 }
 
-Value AttentionEmitter::maskedScores(Value raw, Value query,
-                                     const KeyPanel &panel, bool isCarried) {
-  int64_t lanes = panel.lanes;
-  Value inside;
-  if (panel.isWhole) {
-    // All lanes hold keys.
-  } else if (panel.valid < lanes) {
-    inside = e.laneMask(lanes, panel.valid);
-  } else if (layout.mayLeaveKeys) {
-    inside = isBelow(panel, layout.keys);
+//===----------------------------------------------------------------------===//
+// Scores
+//===----------------------------------------------------------------------===//
+
+Expr AttentionEmitter::maskedScores(Expr raw, Expr query, const KeyPanel &panel,
+                                    bool isCarried) {
+  Expr inside;
+  if (!panel.isWhole) {
+    inside = e.laneMask(panel.lanes, panel.valid);
+    if (!inside && layout.mayLeaveKeys) {
+      inside = isBelow(panel, layout.keys);
+    }
   }
-  Value isKey = layout.slots ? isBelow(panel, layout.keys) : inside;
+  Expr isKey = layout.slots ? isBelow(panel, layout.keys) : inside;
   ScoreLanes own = *scoreLanes;
   own.setIndex(form.region.getQuery(), query);
-  own.beginLanes(panel.key, lanes, inside, isKey);
+  own.beginLanes(panel.key, panel.lanes, inside, isKey);
   own.setRaw(raw);
-  Value score = raw;
+  Expr score = raw;
   if (scalesEarly()) {
     ScoreYieldOp yield = form.region.getYield();
     score = own.vectorOf(leavesFactor() ? form.early : yield.getScore());
     if (isCarried && op.getScores()) {
       storeScores(own.vectorOf(yield.getCarried()), query, panel, isKey);
     }
-    score = limits ? limited(score, panel) : score;
+    score = scratch.limits ? limited(score, panel) : score;
   }
-  Value keep = limits ? Value() : inside;
+  Expr keep = scratch.limits ? Expr() : inside;
   for (Value condition : form.conditions) {
     if (!panel.isWhole && !form.isAboutKeys(condition)) {
-      Value holds = own.vectorOf(condition);
-      keep = keep ? make<arith::AndIOp>(keep, holds) : holds;
+      keep = keep & own.vectorOf(condition);
     }
   }
-  double masked = op.hasSoftmax() ? -kInfinity : 0;
-  return keep ? make<arith::SelectOp>(keep, score, e.splat(masked, lanes))
-              : score;
+  return select(keep, score, op.hasSoftmax() ? -kInfinity : 0);
 }
 
 /// The result that is the scores, at the lanes that hold keys: all, or those of
 /// the mask.
-void AttentionEmitter::storeScores(Value score, Value query,
-                                   const KeyPanel &panel, Value isKey) {
-  Value row = e.add(e.mul(batch, layout.heads), head);
-  row = e.add(e.mul(row, layout.queries), query);
-  Value place[] = {row, panel.key};
-  Value target = e.buffer(op.getScores());
-  if (isKey) {
-    make<vector::MaskedStoreOp>(target, ValueRange(place), isKey, score);
-  } else {
-    make<vector::StoreOp>(score, target, ValueRange(place));
-  }
+void AttentionEmitter::storeScores(Expr score, Expr query,
+                                   const KeyPanel &panel, Expr isKey) {
+  Expr pair = batch * layout.heads + head;
+  e.store(
+      score,
+      {e.buffer(op.getScores()), {pair * layout.queries + query, panel.key}},
+      panel.lanes, isKey);
 }
 
-Value AttentionEmitter::storeMaskedScores(Value score, Value i, Value query,
-                                          const KeyPanel &panel) {
-  Value masked = maskedScores(score, query, panel, /*isCarried=*/true);
-  e.storeRow(masked, scores, i, panel.column, panel.lanes);
-  return masked;
-}
-
-void AttentionEmitter::emitScoresAlone(Value row, int64_t height,
-                                       const Panels &panels) {
-  e.forLoop("queries", e.index(0), e.index(height), 1, [&](Value i) {
-    forEachPanel(panels, [&](const KeyPanel &panel) {
-      Value score =
-          e.loadRow(scores, i, panel.column, panel.lanes, panel.lanes);
-      maskedScores(score, e.add(row, i), panel, /*isCarried=*/true);
+void AttentionEmitter::emitScoresAlone() {
+  e.forLoop("queries", height, [&](Expr i) {
+    forEachPanel([&](const KeyPanel &panel) {
+      maskedScores(loadScores(i, panel), row + i, panel, /*isCarried=*/true);
     });
   });
 }
 
-static arith::FastMathFlags flagsOf(vector::CombiningKind kind) {
-  using arith::FastMathFlags;
-  return kind == vector::CombiningKind::ADD
-             ? FastMathFlags::reassoc
-             : FastMathFlags::nnan | FastMathFlags::nsz;
-}
-
-Value AttentionEmitter::combine(vector::CombiningKind kind, Value all,
-                                Value own) {
-  auto flags = arith::FastMathFlagsAttr::get(b.getContext(), flagsOf(kind));
-  return all ? vector::makeArithReduction(b, loc, kind, all, own, flags) : own;
-}
-
-Value AttentionEmitter::reducePanels(
-    Loops loops, const Panels &panels, Value start, vector::CombiningKind kind,
-    llvm::function_ref<Value(const KeyPanel &, Value)> body) {
-  Value all;
-  auto loop = [&](Value begin, Value end, bool isWhole) {
-    all = e.forLoop("keys", begin, end, 1, all ? all : start,
-                    [&](Value turn, ValueRange carried) {
-                      KeyPanel panel = visitedPanel(panels, turn, isWhole);
-                      return SmallVector<Value>{body(panel, carried[0])};
-                    })[0];
-  };
-  bool isListed = layout.blocks.size > 0;
-  if (layout.skipsPanels && !isListed && loops == Loops::ofWholePanels &&
-      visited.haveWhole()) {
-    loop(panels.begin, panels.wholeBegin, false);
-    loop(panels.wholeBegin, panels.wholeEnd, true);
-    loop(panels.wholeEnd, panels.end, false);
-  } else if (isListed || (layout.panels && (layout.skipsPanels ||
-                                            layout.panels > kUnrolledPanels))) {
-    loop(panels.begin, panels.end, false);
-  } else {
-    for (int64_t i = 0; i < layout.panels; ++i) {
-      all = body(panelAt(e.index(i)), all);
-    }
-  }
-  if (layout.tailLanes) {
-    auto lanesOf = [](Value vector) {
-      return cast<VectorType>(vector.getType()).getNumElements();
-    };
-    Value own = body(tailPanel(), {});
-    int64_t lanes = lanesOf(own);
-    for (int64_t from = 0; all && from < lanesOf(all); from += lanes) {
-      own = combine(kind, own,
-                    make<vector::ExtractStridedSliceOp>(
-                        all, ArrayRef<int64_t>{from}, ArrayRef<int64_t>{lanes},
-                        ArrayRef<int64_t>{1}));
-    }
-    all = own;
-  }
-  return make<vector::ReductionOp>(kind, all, flagsOf(kind));
-}
+//===----------------------------------------------------------------------===//
+// Maxima
+//===----------------------------------------------------------------------===//
 
 /// What maxima are multiplied with: the factor that the region leaves, and the
 /// change of base.
@@ -247,180 +161,147 @@ static double farthestMaximum(double exponent) {
   return std::min(0x1p24 / exponent, largest);
 }
 
-void AttentionEmitter::emitMaximum(Value i, Value query, const Panels &panels) {
-  auto kind = vector::CombiningKind::MAXNUMF;
-  auto addScores = [&](const KeyPanel &panel, Value all) {
-    int64_t lanes = panel.lanes;
-    Value score = e.loadRow(scores, i, panel.column, lanes, lanes);
-    bool isTail = panel.valid < lanes;
+void AttentionEmitter::emitMaximum(Expr i) {
+  auto addScores = [&](const KeyPanel &panel, Expr all) {
+    Expr score = loadScores(i, panel);
+    bool isTail = panel.valid < panel.lanes;
     bool rewrites = panel.isWhole ? scalesEarly() : rewritesScores();
-    if (rewrites || (isTail && !limits)) {
-      score = storeMaskedScores(score, i, query, panel);
+    if (rewrites || (isTail && !scratch.limits)) {
+      score = maskedScores(score, row + i, panel, /*isCarried=*/true);
+      e.store(score, scratch.scores, i, panel.scores());
     }
-    return combine(kind, all, score);
+    return combine(Kind::MAXNUMF, all, score);
   };
-  Value maximum =
-      reducePanels(Loops::ofWholePanels, panels,
-                   e.splat(-kInfinity, layout.panel), kind, addScores);
-  make<memref::StoreOp>(maximum, maxima, ValueRange{e.index(0), i});
+  e.store(reducePanels(Loops::ofWholePanels, e.splat(-kInfinity, layout.panel),
+                       Kind::MAXNUMF, addScores),
+          maxima, 0, i);
 }
 
-Value AttentionEmitter::areFar(Value from, int64_t height) {
+Expr AttentionEmitter::areFar(Expr from, int64_t height) {
   int64_t lanes = llvm::PowerOf2Ceil(height);
-  Value own = e.loadRow(maxima, e.index(0), from, lanes, height);
-  return make<arith::CmpFOp>(arith::CmpFPredicate::OGT, make<math::AbsFOp>(own),
-                             e.splat(farthestMaximum(exponent()), lanes));
+  return abs(e.load(maxima, 0, {from, lanes, height})) >
+         farthestMaximum(exponent());
 }
 
 /// Whether all scores of a row were -inf if they had been 0 before the masks.
 /// The scores themselves may all be -inf too, which is a row of NaN. What a
 /// condition on raw scores has masked cannot be asked again.
-Value AttentionEmitter::isEmptyRow(Value maximum, Value query,
-                                   const Panels &panels) {
-  Value isNone = make<arith::CmpFOp>(arith::CmpFPredicate::OEQ, maximum,
-                                     e.scalar(-kInfinity));
+Expr AttentionEmitter::isEmptyRow(Expr maximum, Expr query) {
+  Expr isNone = maximum == -kInfinity;
   bool masksByRaw = llvm::any_of(form.conditions, [this](Value condition) {
     return form.sourcesOf(condition) & ScoreForm::raw;
   });
   if (masksByRaw) {
     return isNone;
   }
-  auto kind = vector::CombiningKind::MAXNUMF;
-  auto addPanel = [&](const KeyPanel &panel, Value all) {
-    Value zero = e.splat(0, panel.lanes);
-    Value none = e.splat(-kInfinity, panel.lanes);
-    Value score =
-        maskedScores(limits ? limited(zero, panel) : zero, query, panel);
+  auto addPanel = [&](const KeyPanel &panel, Expr all) {
+    Expr zero = e.splat(0, panel.lanes);
+    Expr score = maskedScores(scratch.limits ? limited(zero, panel) : zero,
+                              query, panel);
     // A bias of NaN keeps its key, but no maximum sees it.
-    Value isKept = make<arith::CmpFOp>(arith::CmpFPredicate::UNE, score, none);
-    return combine(kind, all, make<arith::SelectOp>(isKept, zero, none));
+    return combine(Kind::MAXNUMF, all,
+                   select(score != -kInfinity, zero, -kInfinity));
   };
-  Value ofZeros = reducePanels(
-      Loops::one, panels, e.splat(-kInfinity, layout.panel), kind, addPanel);
-  Value wereNone = make<arith::CmpFOp>(arith::CmpFPredicate::OEQ, ofZeros,
-                                       e.scalar(-kInfinity));
-  return make<arith::AndIOp>(isNone, wereNone);
+  Expr ofZeros = reducePanels(Loops::one, e.splat(-kInfinity, layout.panel),
+                              Kind::MAXNUMF, addPanel);
+  return isNone & (ofZeros == -kInfinity);
 }
 
 /// scores -= maximum, maximum = 0 ; in an empty row, 0 for keys that count all
 /// the same
-void AttentionEmitter::subtractMaximum(Value i, Value query,
-                                       const Panels &panels) {
-  Value maximum = e.loadScalar(maxima, e.index(0), i), isEmpty;
+void AttentionEmitter::subtractMaximum(Expr i) {
+  Expr maximum = e.load(maxima, 0, i), isEmpty;
   if (canBeEmpty()) {
-    isEmpty = isEmptyRow(maximum, query, panels);
-    maximum = make<arith::SelectOp>(isEmpty, e.scalar(0), maximum);
+    isEmpty = isEmptyRow(maximum, row + i);
+    maximum = select(isEmpty, 0, maximum);
   }
-  forEachPanel(panels, [&](const KeyPanel &panel) {
-    int64_t lanes = panel.lanes;
-    Value score = e.loadRow(scores, i, panel.column, lanes, lanes);
-    Value rest = make<arith::SubFOp>(score, e.splat(maximum, lanes));
-    if (canBeEmpty() && op.getEmptyRow() == EmptyRow::uniform) {
-      Value zero = e.splat(0, lanes);
-      if (panel.valid < lanes) {
-        zero = make<arith::SelectOp>(e.laneMask(lanes, panel.valid), zero,
-                                     e.splat(-kInfinity, lanes));
-      }
-      rest = make<arith::SelectOp>(isEmpty, zero, rest);
+  forEachPanel([&](const KeyPanel &panel) {
+    Expr rest = loadScores(i, panel) - maximum;
+    if (isEmpty && op.getEmptyRow() == EmptyRow::uniform) {
+      Expr none = select(e.laneMask(panel.lanes, panel.valid),
+                         e.splat(0, panel.lanes), -kInfinity);
+      rest = select(isEmpty, none, rest);
     }
-    e.storeRow(rest, scores, i, panel.column, lanes);
+    e.store(rest, scratch.scores, i, panel.scores());
   });
-  make<memref::StoreOp>(e.scalar(0), maxima, ValueRange{e.index(0), i});
+  e.store(0, maxima, 0, i);
 }
 
-void AttentionEmitter::emitExponentials(Value i, const Panels &panels) {
-  Value maximum = e.loadScalar(maxima, e.index(0), i);
-  Value shift = make<arith::MulFOp>(maximum, e.scalar(-exponent()));
+//===----------------------------------------------------------------------===//
+// Weights
+//===----------------------------------------------------------------------===//
+
+void AttentionEmitter::emitExponentials(Expr i) {
+  Expr shift = e.load(maxima, 0, i) * -exponent();
   int64_t offset = Exp2Op::offsetOfWeights(layout.mostKeys);
   Accuracy accuracy = layout.pairs ? Accuracy::bf16 : Accuracy::f32;
-  auto kind = vector::CombiningKind::ADD;
-  auto storeExponentials = [&](const KeyPanel &panel, Value sum) -> Value {
-    int64_t lanes = panel.lanes;
-    Value score = e.loadRow(scores, i, panel.column, lanes, lanes);
-    Value exponential =
-        make<Exp2Op>(make<math::FmaOp>(score, e.splat(exponent(), lanes),
-                                       e.splat(shift, lanes)),
-                     offset, accuracy);
-    return storeWeights(exponential, i, panel, sum);
+  auto storeExponentials = [&](const KeyPanel &panel, Expr sum) {
+    Expr distance = fma(loadScores(i, panel), exponent(), shift);
+    return storeWeights(exp2(distance, offset, accuracy), i, panel, sum);
   };
-  Value total = reducePanels(Loops::one, panels,
-                             e.splat(0, layout.panel / layout.interleave), kind,
-                             storeExponentials);
+  Expr total =
+      reducePanels(Loops::one, e.splat(0, layout.panel / layout.interleave),
+                   Kind::ADD, storeExponentials);
   // That of the maximum is nearly 2^offset: only an empty row has no sum.
   storeInverse(total, i, canBeEmpty() && op.getEmptyRow() == EmptyRow::zero);
 }
 
-Value AttentionEmitter::storeWeights(Value weights, Value i,
-                                     const KeyPanel &panel, Value sum) {
-  int64_t lanes = panel.lanes;
+Expr AttentionEmitter::storeWeights(Expr weights, Expr i, const KeyPanel &panel,
+                                    Expr sum) {
   if (!layout.pairs) {
-    e.storeRow(weights, scores, i, panel.column, lanes);
-    return combine(vector::CombiningKind::ADD, sum, weights);
+    e.store(weights, scratch.scores, i, panel.scores());
+    return combine(Kind::ADD, sum, weights);
   }
-  auto type = VectorType::get({lanes}, b.getBF16Type());
-  Value rounded = make<arith::TruncFOp>(type, weights);
-  e.storeRow(rounded, exponentials, i, panel.column, lanes);
+  Type type = VectorType::get({panel.lanes}, e.builder.getBF16Type());
+  Expr rounded = e.compute<arith::TruncFOp>(type, weights);
+  e.store(rounded, scratch.exponentials, i, panel.scores());
   // The sum of what is multiplied: weights add up to one again.
-  return make<PairDotOp>(rounded, e.splat(1, type),
-                         sum ? sum : e.splat(0, lanes / 2));
+  return e.compute<PairDotOp>(rounded, Expr(1).in(e.builder, type),
+                              sum ? sum : e.splat(0, panel.lanes / 2));
 }
 
-void AttentionEmitter::storeInverse(Value sum, Value i, bool mayBeZero) {
-  Value factor = make<arith::DivFOp>(e.scalar(1), sum);
-  if (mayBeZero) {
-    Value isZero =
-        make<arith::CmpFOp>(arith::CmpFPredicate::OEQ, sum, e.scalar(0));
-    factor = make<arith::SelectOp>(isZero, e.scalar(0), factor);
-  }
-  make<memref::StoreOp>(factor, inverse, ValueRange{i, e.index(0)});
+void AttentionEmitter::storeInverse(Expr sum, Expr i, bool mayBeZero) {
+  Expr factor = e.scalar(1) / sum;
+  e.store(mayBeZero ? select(sum == 0, 0, factor) : factor, scratch.inverse, i,
+          0);
 }
 
-void AttentionEmitter::emitWeights(Value row, int64_t height,
-                                   const Panels &panels) {
-  bool divides = op.getNormalization() == Normalization::sum;
-  e.forLoop("queries", e.index(0), e.index(height), 1, [&](Value i) {
-    Value query = e.add(row, i);
-    prefetchNext(query);
-    auto store = [&](const KeyPanel &panel, Value sum) {
-      int64_t lanes = panel.lanes;
-      Value raw = e.loadRow(scores, i, panel.column, lanes, lanes);
-      Value weight = maskedScores(raw, query, panel, /*isCarried=*/true);
-      Value isMasked = make<arith::CmpFOp>(arith::CmpFPredicate::OEQ, weight,
-                                           e.splat(-kInfinity, lanes));
-      weight = make<arith::SelectOp>(isMasked, e.splat(0, lanes), weight);
+void AttentionEmitter::emitWeights() {
+  auto storeRow = [&](Expr i) {
+    auto store = [&](const KeyPanel &panel, Expr sum) {
+      Expr weight = maskedScores(loadScores(i, panel), row + i, panel,
+                                 /*isCarried=*/true);
+      weight = select(weight == -kInfinity, 0, weight);
       return storeWeights(weight, i, panel, sum);
     };
-    if (divides) {
-      Value sum = reducePanels(Loops::ofWholePanels, panels,
-                               e.splat(0, layout.panel / layout.interleave),
-                               vector::CombiningKind::ADD, store);
+    if (op.getNormalization() == Normalization::sum) {
+      Expr sum = reducePanels(Loops::ofWholePanels,
+                              e.splat(0, layout.panel / layout.interleave),
+                              Kind::ADD, store);
       return storeInverse(sum, i, /*mayBeZero=*/true);
     }
-    forEachPanel(panels, [&](const KeyPanel &panel) { store(panel, Value()); });
-    make<memref::StoreOp>(e.scalar(1), inverse, ValueRange{i, e.index(0)});
+    forEachPanel([&](const KeyPanel &panel) { store(panel, {}); });
+    e.store(1, scratch.inverse, i, 0);
+  };
+  e.forLoop("queries", height, [&](Expr i) {
+    prefetchNext(row + i);
+    storeRow(i);
   });
 }
 
-void AttentionEmitter::emitSoftmax(Value row, int64_t height,
-                                   const Panels &panels) {
-  auto forEachQuery = [&](llvm::function_ref<void(Value, Value)> body) {
-    e.forLoop("queries", e.index(0), e.index(height), 1,
-              [&](Value i) { body(i, e.add(row, i)); });
-  };
+void AttentionEmitter::emitSoftmax() {
   // All maxima first: their reductions overlap, and no exponential waits for
   // one.
-  forEachQuery([&](Value i, Value query) { emitMaximum(i, query, panels); });
-  Value anyFar = make<vector::ReductionOp>(vector::CombiningKind::OR,
-                                           areFar(e.index(0), height));
+  e.forLoop("queries", height, [&](Expr i) { emitMaximum(i); });
+  Expr anyFar = e.compute<vector::ReductionOp>(Kind::OR, areFar(0, height));
   e.ifThen(anyFar, [&] {
-    forEachQuery([&](Value i, Value query) {
-      Value isFar = make<vector::ExtractOp>(areFar(i, 1), 0);
-      e.ifThen(isFar, [&] { subtractMaximum(i, query, panels); });
+    e.forLoop("queries", height, [&](Expr i) {
+      e.ifThen(areFar(i, 1)[0], [&] { subtractMaximum(i); });
     });
   });
-  forEachQuery([&](Value i, Value query) {
-    prefetchNext(query);
-    emitExponentials(i, panels);
+  e.forLoop("queries", height, [&](Expr i) {
+    prefetchNext(row + i);
+    emitExponentials(i);
   });
 }
 

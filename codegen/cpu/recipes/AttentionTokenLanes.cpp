@@ -8,7 +8,6 @@
 
 #include "codegen/cpu/recipes/AttentionTokenLanes.h"
 #include "codegen/cpu/CpuFacts.h"
-#include "codegen/cpu/TileOps.h"
 #include "codegen/cpu/recipes/TokenLanes.h"
 #include "dialect/DenseOps.h"
 #include "dialect/ScoreForm.h"
@@ -30,63 +29,9 @@ bool keepsTokensInLanes(AttentionOp op) {
   return isPlain && shapeOf(op.getKey())[1] == shapeOf(op.getQuery())[1];
 }
 
-namespace {
-/// The attention of one head in one sequence.
-class LanesAttention {
-public:
-  LanesAttention(TokenLanes &lanes, AttentionOp op)
-      : t(lanes), e(lanes.e), b(e.builder), op(op), heads(op.getHeads()),
-        keyWidth(shapeOf(op.getQuery())[2] / heads),
-        valueWidth(shapeOf(op.getResult())[2] / heads),
-        type(VectorType::get({kTokens}, b.getF32Type())) {}
-
-  void emit(Value token, Value head);
-
-private:
-  /// As many accumulators as a tile of products has.
-  int64_t tileRows() const {
-    const CpuSchedule &schedule = e.schedule;
-    return schedule.tileRows * schedule.tileColumns / kTokens;
-  }
-  /// The head of keys and values that a head of queries reads.
-  Value keyHead(Value head) const {
-    int64_t group = AttentionOp(op).getGroup();
-    return group == 1 ? head : e.div(head, group);
-  }
-  SmallVector<Value> emitScores(Value token, Value head);
-  /// Exponentials to the own matrix; returns one over their sum.
-  Value emitSoftmax(ArrayRef<Value> scores);
-
-  TokenLanes &t;
-  KernelEmitter &e;
-  OpBuilder &b;
-  AttentionOp op;
-  int64_t heads, keyWidth, valueWidth;
-  VectorType type;
-};
-} // namespace
-
-SmallVector<Value> LanesAttention::emitScores(Value token, Value head) {
-  SmallVector<Value> scores;
-  Value channel = e.mul(head, keyWidth);
-  Value keyChannel = e.mul(keyHead(head), keyWidth);
-  Value key = t.transposedMatrix(op.getKey()), query = t.matrix(op.getQuery());
-  for (int64_t from = 0; from < kTokens; from += tileRows()) {
-    int64_t rows = std::min(tileRows(), kTokens - from);
-    Value tile =
-        e.make<TileProductOp>(VectorType::get({rows, kTokens}, b.getF32Type()),
-                              key, e.add(token, from), keyChannel, query,
-                              ValueRange{channel, token}, e.index(keyWidth));
-    for (int64_t row = 0; row < rows; ++row) {
-      scores.push_back(e.make<vector::ExtractOp>(tile, row));
-    }
-  }
-  return scores;
-}
-
 /// Adds up, or whatever `combine` does, in a tree.
-static Value reduce(SmallVector<Value> values,
-                    llvm::function_ref<Value(Value, Value)> combine) {
+static Expr reduceTree(SmallVector<Expr> values,
+                       llvm::function_ref<Expr(Expr, Expr)> combine) {
   while (values.size() > 1) {
     size_t half = llvm::divideCeil(values.size(), size_t(2));
     for (size_t i = 0; i + half < values.size(); ++i) {
@@ -97,54 +42,58 @@ static Value reduce(SmallVector<Value> values,
   return values.front();
 }
 
-Value LanesAttention::emitSoftmax(ArrayRef<Value> scores) {
+/// 2^(factor * score), of scores a row for each key, to `weights`, up to a
+/// factor of each column; returns one over their sums.
+static Expr emitSoftmax(KernelEmitter &e, SmallVector<Expr> scores,
+                        double factor, Value weights) {
   // The greatest product with the scale, whose sign decides which score it is.
-  double factor = ScoreForm(op.scoreRegion()).factor / std::log(2.0);
-  auto flags = arith::FastMathFlags::nnan | arith::FastMathFlags::nsz;
-  Value most = reduce({scores.begin(), scores.end()}, [&](Value a, Value b) {
-    return factor > 0 ? e.make<arith::MaxNumFOp>(a, b, flags).getResult()
-                      : e.make<arith::MinNumFOp>(a, b, flags).getResult();
-  });
-  Value exponent = e.splat(factor, type), own = t.ownMatrix();
-  SmallVector<Value> weights;
+  auto kind = factor > 0 ? vector::CombiningKind::MAXNUMF
+                         : vector::CombiningKind::MINNUMF;
+  Expr most =
+      reduceTree(scores, [&](Expr a, Expr b) { return combine(kind, a, b); });
   for (auto [j, score] : llvm::enumerate(scores)) {
     // Differences first: a product with the scale alone may overflow.
-    Value distance = e.make<arith::SubFOp>(score, most);
-    weights.push_back(e.make<Exp2Op>(e.make<arith::MulFOp>(distance, exponent),
-                                     Exp2Op::offsetOfWeights(kTokens)));
-    e.storeRow(weights.back(), own, e.index(j), e.index(0), kTokens);
+    score = exp2((score - most) * factor, Exp2Op::offsetOfWeights(kTokens));
+    e.store(score, weights, j, {0, kTokens});
   }
-  Value sum = reduce(weights, [&](Value a, Value b) -> Value {
-    return e.make<arith::AddFOp>(a, b);
-  });
-  return e.make<arith::DivFOp>(e.splat(1, type), sum);
+  return 1.0 / reduceTree(scores, std::plus<Expr>());
 }
 
-void LanesAttention::emit(Value token, Value head) {
-  Value inverse = emitSoftmax(emitScores(token, head));
-  Value value = t.matrix(op.getValue()), result = t.matrix(op.getResult());
-  Value own = t.ownMatrix(), first = e.mul(head, valueWidth);
-  Value firstValue = e.mul(keyHead(head), valueWidth);
-  t.forEachTile(valueWidth, tileRows(), [&](Value channel, int64_t rows) {
-    auto tileType = VectorType::get({rows, kTokens}, b.getF32Type());
-    Value tile = e.make<TileProductOp>(
-        tileType, value, e.add(firstValue, channel), token, own,
-        ValueRange{e.index(0), e.index(0)}, e.index(kTokens));
-    tile = e.make<arith::MulFOp>(
-        tile, e.make<vector::BroadcastOp>(tileType, inverse));
-    e.make<TileStoreOp>(tile, result, e.add(first, channel), token,
-                        IntegerAttr());
+void emitTokenLanes(TokenLanes &t, AttentionOp op) {
+  KernelEmitter &e = t.e;
+  double factor = ScoreForm(op.scoreRegion()).factor / std::log(2.0);
+  int64_t heads = op.getHeads();
+  int64_t keyWidth = shapeOf(op.getQuery())[2] / heads;
+  int64_t valueWidth = shapeOf(op.getResult())[2] / heads;
+  // As many accumulators as a tile of products has.
+  int64_t most = e.schedule.tileRows * e.schedule.tileColumns / kTokens;
+  Value query = t.matrix(op.getQuery()), value = t.matrix(op.getValue());
+  Value key = t.matrix(op.getKey(), /*isTransposed=*/true);
+  Value result = t.matrix(op.getResult()), weights = t.ownMatrix();
+  auto emitHead = [&](Expr token, Expr head) {
+    // The head of keys and values that a head of queries reads.
+    Expr keyHead = head / op.getGroup();
+    SmallVector<Expr> scores;
+    for (int64_t from = 0; from < kTokens; from += most) {
+      TilePlace place(from, 0, std::min(most, kTokens - from), kTokens);
+      Expr tile = e.multiply(place, {key, {token + from, keyHead * keyWidth}},
+                             {query, {head * keyWidth, token}}, keyWidth);
+      for (int64_t row = 0; row < place.rows; ++row) {
+        scores.push_back(tile[row]);
+      }
+    }
+    Expr inverse = emitSoftmax(e, scores, factor, weights);
+    t.forEachTile(valueWidth, most, [&](const TilePlace &tile) {
+      TilePlace place(head * valueWidth + tile.row, token, tile.rows, kTokens);
+      Expr sums =
+          e.multiply(place, {value, {keyHead * valueWidth + tile.row, token}},
+                     {weights, {0, 0}}, kTokens);
+      e.store(sums * inverse, result, place);
+    });
+  };
+  e.forLoop("sequences", 0, t.lanes, kTokens, [&](Expr token) {
+    e.forLoop("heads", heads, [&](Expr head) { emitHead(token, head); });
   });
-}
-
-void emitTokenLanes(TokenLanes &lanes, AttentionOp op) {
-  KernelEmitter &e = lanes.e;
-  LanesAttention attention(lanes, op);
-  e.forLoop("sequences", e.index(0), e.index(lanes.lanes), kTokens,
-            [&](Value token) {
-              e.forLoop("heads", e.index(0), e.index(op.getHeads()), 1,
-                        [&](Value head) { attention.emit(token, head); });
-            });
 }
 
 } // namespace hova

@@ -24,11 +24,10 @@ namespace hova {
 static void emitElementwiseLoops(KernelEmitter &emitter, Operation *op) {
   ArrayRef<int64_t> shape = shapeOf(op->getResult(0));
   int64_t width = shape.empty() ? 1 : shape.back();
-  emitter.forEachRow([&](Value row) {
-    emitter.forEachChunk(
-        width, [&](Value column, int64_t lanes, int64_t valid) {
-          emitter.finishAndStoreTile({row, column, 1, lanes, valid}, Value());
-        });
+  emitter.forEachRow([&](Expr row) {
+    emitter.forEachChunk(width, [&](const Chunk &at) {
+      emitter.finishAndStoreTile({row, at}, {});
+    });
   });
 }
 
@@ -56,7 +55,7 @@ static Location placeOf(int64_t stage, Operation *anchor) {
 static LogicalResult emitBody(KernelEmitter &emitter, KernelOp kernel) {
   for (auto [number, stage] :
        llvm::enumerate(kernel.getBody().getOps<StageOp>())) {
-    emitter.loc = placeOf(number, stage.getAnchor());
+    emitter.builder.setLoc(placeOf(number, stage.getAnchor()));
     emitter.beginStage(stage);
     if (failed(emitStage(emitter, stage.getAnchor()))) {
       return failure();
@@ -75,43 +74,35 @@ forEachUnitBlock(OpBuilder &builder, Location loc, const CpuSchedule &schedule,
   if (schedule.division != Division::rows || count <= top) {
     return body(begin, end);
   }
-  auto index = [&](int64_t value) -> Value {
-    return arith::ConstantIndexOp::create(builder, loc, value);
-  };
-  Value units = arith::SubIOp::create(builder, loc, end, begin);
-  Value blocks = arith::DivUIOp::create(
-      builder, loc, arith::AddIOp::create(builder, loc, units, index(top - 1)),
-      index(top));
-  auto loop = scf::ForOp::create(builder, loc, index(0), blocks, index(1));
+  ImplicitLocOpBuilder b(loc, builder);
+  Expr first(begin, &b), units = Expr(end, &b) - first;
+  auto loop = scf::ForOp::create(b, Expr(0).in(b), (units + (top - 1)) / top,
+                                 Expr(1).in(b));
   nameLoop(loop, "blocks");
   OpBuilder::InsertionGuard guard(builder);
-  builder.setInsertionPointToStart(loop.getBody());
+  b.setInsertionPointToStart(loop.getBody());
   // Block i: from units * i / blocks up to units * (i + 1) / blocks.
-  auto bound = [&](Value number) -> Value {
-    Value share = arith::DivUIOp::create(
-        builder, loc, arith::MulIOp::create(builder, loc, units, number),
-        blocks);
-    return arith::AddIOp::create(builder, loc, begin, share);
+  Expr number(loop.getInductionVar(), &b);
+  auto bound = [&](const Expr &i) -> Value {
+    return first + units * i / loop.getUpperBound();
   };
-  Value number = loop.getInductionVar();
-  Value next = arith::AddIOp::create(builder, loc, number, index(1));
-  return body(bound(number), bound(next));
+  Value from = bound(number), to = bound(number + 1);
+  builder.restoreInsertionPoint(b.saveInsertionPoint());
+  return body(from, to);
 }
 
 /// A view of a matrix whose row `from` is row `to` of it.
 static Value moveRows(OpBuilder &builder, Location loc, Value matrix,
                       Value from, Value to) {
+  ImplicitLocOpBuilder b(loc, builder);
   auto type = cast<MemRefType>(matrix.getType());
   SmallVector<int64_t> strides = type.getStridesAndOffset().first;
-  Value rows = arith::SubIOp::create(builder, loc, to, from);
-  Value moved = arith::MulIOp::create(
-      builder, loc, rows,
-      arith::ConstantIndexOp::create(builder, loc, strides[0]));
+  Value moved = (Expr(to, &b) - from) * strides[0];
   auto view = MemRefType::get(
       type.getShape(), type.getElementType(),
       StridedLayoutAttr::get(type.getContext(), ShapedType::kDynamic, strides));
   return memref::ReinterpretCastOp::create(
-      builder, loc, view, matrix, OpFoldResult(moved),
+      b, view, matrix, OpFoldResult(moved),
       getAsIndexOpFoldResult(type.getContext(), type.getShape()),
       getAsIndexOpFoldResult(type.getContext(), strides));
 }

@@ -11,7 +11,6 @@
 #define HOVA_CODEGEN_CPU_RECIPES_FEATUREROWS_H
 
 #include "codegen/cpu/recipes/KernelEmitter.h"
-#include "codegen/cpu/recipes/ScratchLayout.h"
 #include "dialect/LinearAttentionOps.h"
 #include "dialect/Shapes.h"
 #include "llvm/Support/MathExtras.h"
@@ -21,91 +20,127 @@ namespace hova {
 /// What an operation on features is asked to compute.
 struct FeatureSizes {
   template <typename OpT>
-  FeatureSizes(OpT op, mlir::Value tokens, int64_t valueWidth)
-      : map(op.getMap()), heads(op.getHeads()), block(op.getBlock()),
-        tokens(shapeOf(tokens)[1]), keyWidth(shapeOf(tokens)[2] / heads),
-        valueWidth(valueWidth),
+  FeatureSizes(OpT op, mlir::Value tokens, mlir::Value summary)
+      : map(op.getMap()), heads(op.getHeads()), tokens(shapeOf(tokens)[1]),
+        keyWidth(shapeOf(tokens)[2] / heads),
+        valueWidth(shapeOf(summary)[4] - 1),
         count(op.getFeatures() ? shapeOf(op.getFeatures())[1] : keyWidth),
         scale(op.getScale().convertToDouble()),
-        eps(op.getEps().convertToDouble()) {
-    block = std::min(block, this->tokens);
-    blocks = llvm::divideCeil(this->tokens, block);
-    last = this->tokens - (blocks - 1) * block;
-    // A column more: what the sum of the plain values is multiplied with.
-    stride = paddedStride(count + 1, 4);
-  }
+        eps(op.getEps().convertToDouble()),
+        block(std::min<int64_t>(op.getBlock(), this->tokens)),
+        blocks(llvm::divideCeil(this->tokens, block)),
+        last(this->tokens - (blocks - 1) * block),
+        // A column more: what the sum of the plain values is multiplied with.
+        stride(paddedStride(count + 1, 4)) {}
 
   FeatureMap map;
-  int64_t heads, block, tokens, keyWidth, valueWidth;
+  int64_t heads, tokens, keyWidth, valueWidth;
   int64_t count; ///< features
   double scale, eps;
-  int64_t blocks, last; ///< and the tokens of the last
-  int64_t stride;       ///< of rows in scratch
+  int64_t block, blocks, last; ///< tokens of a block and of the last
+  int64_t stride;              ///< of rows in scratch
 
   bool hasMaximum() const { return map == FeatureMap::softmax; }
   bool hasExponentials() const { return map != FeatureMap::relu; }
+  /// What a product of two features counts.
+  double productWeight() const {
+    return 1.0 / static_cast<double>(featureNormalizer(map, count));
+  }
   /// What is added to exponents, of base two, that are relative to no maximum.
   double shift() const {
     return -llvm::numbers::log2e * featureExponentShift(map, count);
   }
 };
 
+/// The unit of a kernel: a block of the tokens of one head.
+struct TokenBlock {
+  Expr number, batch, head;
+  Expr token; ///< the first, in its batch entry
+  Expr row;   ///< the same in the matrix of all tokens
+};
+
+TokenBlock tokenBlockOf(Expr unit, const FeatureSizes &sizes);
+/// A body for each length of a block, whose loops have constant bounds.
+void forEachLength(KernelEmitter &e, const TokenBlock &block,
+                   const FeatureSizes &sizes,
+                   llvm::function_ref<void(int64_t tokens)> body);
+
+/// Which keys of a block count, in a row of ones and zeros: [1][tokens].
+class KeyMask {
+public:
+  /// `keyValid [batch, tokens]` is null where all keys count.
+  KeyMask(KernelEmitter &e, mlir::Value ones, mlir::Value keyValid)
+      : e(e), ones(ones), bytes(keyValid ? e.buffer(keyValid) : keyValid) {}
+
+  explicit operator bool() const { return bool(bytes); }
+  void write(const TokenBlock &block, int64_t tokens);
+  /// Whether a key counts, or those of a chunk; null where all do.
+  template <typename Place> Expr counts(const Place &keys) {
+    return bytes ? e.load(ones, 0, keys) != 0 : Expr();
+  }
+
+private:
+  KernelEmitter &e;
+  mlir::Value ones, bytes;
+};
+
 class FeatureRows {
 public:
-  /// `tokens` is the operand that has heads, `weight` null or that of the
-  /// features. Takes its scratch from `layout`.
-  FeatureRows(KernelEmitter &emitter, const FeatureSizes &sizes,
-              ScratchLayout &layout, mlir::Value tokens, mlir::Value weight);
-  static void takeScratch(const FeatureSizes &sizes, ScratchLayout &layout);
+  struct Scratch {
+    Scratch() = default;
+    Scratch(const FeatureSizes &sizes, ScratchLayout &layout)
+        : rows(layout.take({sizes.block, sizes.stride})),
+          halfNorms(layout.take({sizes.block, 1})) {}
+
+    mlir::Value rows;
+    mlir::Value halfNorms; ///< log2(e) |scale x|^2 / 2
+  };
+
+  /// `tokens` is the operand that has heads, null if there are no rows;
+  /// `weight` null or that of the features.
+  FeatureRows(KernelEmitter &e, const FeatureSizes &sizes,
+              const Scratch &scratch, mlir::Value tokens, mlir::Value weight)
+      : rows(scratch.rows), e(e), sizes(sizes), halfNorms(scratch.halfNorms),
+        source(tokens ? e.buffer(tokens) : tokens), weight(weight) {}
+
+  /// The features [block][stride].
+  const mlir::Value rows;
 
   /// Rows 0 to `count` from row `first` of the operand: what exponents are made
   /// of, or rectified features, which are final.
-  void emitProducts(mlir::Value first, mlir::Value head, int64_t count);
+  void emitProducts(Expr first, Expr head, int64_t count);
   /// The largest product of row `i`.
-  mlir::Value maximum(mlir::Value i);
-  /// Products of row `i` become 2^(product + shift - half norm) + eps.
-  void exponentiate(mlir::Value i, mlir::Value shift, double eps);
-  /// Row `i` becomes 0 unless `keep`.
-  void keepIf(mlir::Value keep, mlir::Value i);
-  void scale(mlir::Value i, mlir::Value factor);
-  /// Row `i`, with the column after the features, becomes row `j` of `from`
-  /// times `factor`; what is finite stays so.
-  void enlarge(mlir::Value i, mlir::Value factor, mlir::Value from,
-               mlir::Value j);
-  /// Copies row `i`, with the column after the features, to row 0 of `to`.
-  void save(mlir::Value i, mlir::Value to);
-  mlir::Value sum(mlir::Value i);
+  Expr maximum(Expr i) { return reduce(Kind::MAXNUMF, i, sizes.count); }
+  Expr sum(Expr i) { return reduce(Kind::ADD, i, sizes.count); }
   /// The sum over the first `count` elements of row `i` times those of `other`,
   /// a matrix of one row.
-  mlir::Value dot(mlir::Value i, mlir::Value other, int64_t count);
-
-  /// block x stride.
-  mlir::Value matrix() const { return rows; }
-  /// The same as features x tokens.
-  mlir::Value transposed() const { return columns; }
+  Expr dot(Expr i, mlir::Value other, int64_t count) {
+    return reduce(Kind::ADD, i, count, other);
+  }
+  /// The features of row `i` become what `body` makes of them, in pieces.
+  void rewrite(Expr i, llvm::function_ref<Expr(Expr)> body) {
+    rewrite(i, sizes.count, rows, i, body);
+  }
+  /// Products of row `i` become 2^(product + shift - half norm) + eps, if they
+  /// are exponents.
+  void exponentiate(Expr i, Expr shift, double eps = 0);
+  /// The same for a key, whose features are 0 unless it `counts`.
+  void finishKey(Expr i, Expr shift, Expr counts);
+  /// Row `i`, with the column after the features, becomes row `j` of `from`
+  /// times `factor`; what is finite stays so.
+  void enlarge(Expr i, Expr factor, mlir::Value from, Expr j);
 
 private:
-  using Chunk = llvm::function_ref<mlir::Value(mlir::Value column,
-                                               int64_t lanes, int64_t valid)>;
-  void emitHalfNorms(mlir::Value row, mlir::Value from, mlir::Value head,
-                     int64_t height);
-  void emitTile(mlir::Value row, mlir::Value from, mlir::Value head,
-                int64_t height, mlir::Value column, int64_t lanes,
-                int64_t valid);
-  mlir::Value product(mlir::VectorType type, mlir::Value from, mlir::Value head,
-                      mlir::Value column, mlir::IntegerAttr columns);
-  void rewrite(mlir::Value i,
-               llvm::function_ref<mlir::Value(mlir::Value, int64_t)> body);
-  mlir::Value reduce(int64_t width, mlir::vector::CombiningKind kind,
-                     Chunk chunk);
-  mlir::Value exponentialOfAny(mlir::Value x, int64_t lanes);
+  using Kind = mlir::vector::CombiningKind;
+  Expr computeHalfNorms(Expr row, Expr left, int64_t height);
+  Expr computeTile(Expr row, Expr left, int64_t height, const Chunk &at);
+  Expr reduce(Kind kind, Expr i, int64_t width, mlir::Value factors = {});
+  void rewrite(Expr i, int64_t width, mlir::Value from, Expr j,
+               llvm::function_ref<Expr(Expr)> body);
 
   KernelEmitter &e;
-  mlir::OpBuilder &b;
-  mlir::Location loc;
   const FeatureSizes &sizes;
-  mlir::Value source, weight; ///< buffers
-  mlir::Value rows, columns, halfNorms;
+  const mlir::Value halfNorms, source, weight;
 };
 
 } // namespace hova

@@ -17,56 +17,44 @@ namespace hova {
 
 /// Per head: relu(H_m W + shift) . w, summed over the tiles of W's columns,
 /// + bias.
-static void emitLogits(KernelEmitter &e, HeadLogitsOp op, Value weight) {
-  OpBuilder &builder = e.builder;
-  Value heads = e.buffer(op.getHeadsIn());
-  Value result = e.buffer(op.getResult());
+static LogicalResult emit(KernelEmitter &e, HeadLogitsOp op) {
+  FailureOr<Value> weight = packedWeight(e, op, op.getHeadWeight());
+  if (failed(weight)) {
+    return failure();
+  }
+  Value in = e.buffer(op.getHeadsIn()), result = e.buffer(op.getResult());
   ArrayRef<int64_t> shift = shapeOf(op.getShift());
   int64_t hidden = shift.back(), width = shapeOf(op.getHeadWeight())[0];
-  int64_t panelColumns = cast<MemRefType>(weight.getType()).getShape()[2];
-  auto scores = [&](Value head, const RowBlock &block) {
-    Value sum, zero = e.index(0);
+  auto emitHead = [&](Expr head, const RowBlock &block) {
+    Expr sum;
     for (int64_t column = 0; column < hidden;) {
       int64_t lanes = tileLanes(e.schedule, hidden - column);
-      TilePlace place{block.row, e.index(column), block.height, lanes,
-                      std::min(lanes, hidden - column)};
-      Value tile = e.make<TileProductOp>(
-          VectorType::get({block.height, lanes}, builder.getF32Type()), heads,
-          block.row, e.mul(head, width), weight,
-          ValueRange{e.index(column / panelColumns), zero,
-                     e.index(column % panelColumns)},
-          e.index(width));
+      TilePlace place{block.row,
+                      block.height,
+                      {column, lanes, std::min(lanes, hidden - column)}};
+      Expr tile = e.multiply({block.row, block.height, {column, lanes}},
+                             {in, {block.row, head * width}},
+                             placeInPanels(*weight, 0, column), width);
+      tile = tile + e.loadTile(op.getShift(), shift, place);
       tile =
-          e.make<arith::AddFOp>(tile, e.loadTile(op.getShift(), shift, place));
-      tile = e.make<ActivationOp>(tile.getType(), ActivationKind::relu, tile);
-      tile = e.make<arith::MulFOp>(
-          tile, e.loadTile(op.getScoreWeight(), shift, place));
-      Value part = e.make<TileRowSumOp>(
-          VectorType::get({block.height, 1}, builder.getF32Type()), tile);
-      sum = sum ? e.make<arith::AddFOp>(sum, part) : part;
+          e.compute<ActivationOp>(tile.getType(), ActivationKind::relu, tile);
+      tile = tile * e.loadTile(op.getScoreWeight(), shift, place);
+      Expr part = e.compute<TileRowSumOp>(e.tileType(block.height, 1), tile);
+      sum = sum ? sum + part : part;
       column += lanes;
     }
     if (op.getScoreBias()) {
-      TilePlace place{block.row, zero, block.height, 1, 1};
-      sum = e.make<arith::AddFOp>(
-          sum, e.loadTile(op.getScoreBias(), shapeOf(op.getResult()), place));
+      sum = sum + e.loadTile(op.getScoreBias(), shapeOf(op.getResult()),
+                             {block.row, 0, block.height});
     }
-    e.make<TileStoreOp>(sum, result, block.row, head, IntegerAttr());
+    e.store(sum, result, {block.row, head, block.height});
   };
   RowBlockSizes rows(staticSize(shift.drop_back()), e.schedule);
   forEachRowBlock(e, "rows", e.begin, e.end, rows.heights,
                   [&](const RowBlock &block) {
-                    e.forLoop("heads", e.index(0), e.index(op.getHeads()), 1,
-                              [&](Value head) { scores(head, block); });
+                    e.forLoop("heads", op.getHeads(),
+                              [&](Expr head) { emitHead(head, block); });
                   });
-}
-
-static LogicalResult emit(KernelEmitter &e, HeadLogitsOp op) {
-  Value weight = packedWeight(e, op, op.getHeadWeight());
-  if (!weight) {
-    return failure();
-  }
-  emitLogits(e, op, weight);
   return success();
 }
 

@@ -5,8 +5,10 @@
 #include "codegen/cpu/CpuFacts.h"
 #include "codegen/cpu/TileOps.h"
 #include "dialect/Shapes.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "passes/tile/KernelStructure.h"
 #include "llvm/Support/MathExtras.h"
+#include <limits>
 
 using namespace mlir;
 
@@ -23,16 +25,38 @@ int64_t paddedStride(int64_t width, int64_t elementBytes) {
                                                            : stride;
 }
 
+/// Elements of a cache line.
+static int64_t lineElements(Value matrix) {
+  return 8 * CpuFacts::lineBytes /
+         cast<MemRefType>(matrix.getType()).getElementTypeBitWidth();
+}
+
 KernelEmitter::KernelEmitter(OpBuilder &builder, Location loc,
                              const CpuSchedule &schedule, Value begin,
                              Value end, Value scratch)
-    : builder(builder), loc(loc), schedule(schedule), begin(begin), end(end),
-      scratch(scratch) {}
+    : builder(loc, builder), schedule(schedule), begin(begin, &this->builder),
+      end(end, &this->builder), scratch(scratch) {}
 
 Value KernelEmitter::scratchView(int64_t offset, ArrayRef<int64_t> shape,
                                  Type element) {
-  return make<memref::ViewOp>(MemRefType::get(shape, element), scratch,
-                              index(offset), ValueRange());
+  auto type = MemRefType::get(shape, element ? element : builder.getF32Type());
+  return make<memref::ViewOp>(type, scratch, index(offset), ValueRange());
+}
+
+Value ScratchLayout::take(ArrayRef<int64_t> shape, Type element) {
+  int64_t elementBytes = element ? element.getIntOrFloatBitWidth() / 8 : 4;
+  int64_t offset = bytes, size = staticSize(shape) * elementBytes;
+  bytes += llvm::alignTo(size, CpuFacts::lineBytes);
+  return emitter && size ? emitter->scratchView(offset, shape, element)
+                         : Value();
+}
+
+Value KernelEmitter::reinterpret(Value matrix, ArrayRef<int64_t> shape,
+                                 ArrayRef<int64_t> strides, int64_t offset) {
+  auto layout = StridedLayoutAttr::get(builder.getContext(), offset, strides);
+  Type element = getElementTypeOrSelf(matrix);
+  return make<memref::ReinterpretCastOp>(
+      MemRefType::get(shape, element, layout), matrix, offset, shape, strides);
 }
 
 Value KernelEmitter::buffer(Value tensor) {
@@ -46,12 +70,11 @@ Value KernelEmitter::buffer(Value tensor) {
   // Subviews stand at the start of the function, where every loop sees them.
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointAfterValue(source);
-  ArrayRef<int64_t> shape = cast<MemRefType>(source.getType()).getShape();
-  int64_t width = shapeOf(tensor).back();
+  int64_t rows = cast<MemRefType>(source.getType()).getShape()[0];
   int64_t offset = slice.getOffset();
-  Value view = make<memref::SubViewOp>(source, ArrayRef<int64_t>{0, offset},
-                                       ArrayRef<int64_t>{shape[0], width},
-                                       ArrayRef<int64_t>{1, 1});
+  Value view = make<memref::SubViewOp>(
+      source, ArrayRef<int64_t>{0, offset},
+      ArrayRef<int64_t>{rows, shapeOf(tensor).back()}, ArrayRef<int64_t>{1, 1});
   buffers[tensor] = view;
   return view;
 }
@@ -65,13 +88,9 @@ Value KernelEmitter::rowTable(Value tensor) const {
   return rowTables.lookup(tensor);
 }
 
-Value KernelEmitter::rowOf(Value tensor, Value row) {
+Expr KernelEmitter::rowOf(Value tensor, Expr row) {
   Value table = rowTable(tensor);
-  if (!table) {
-    return row;
-  }
-  return make<arith::IndexCastOp>(builder.getIndexType(),
-                                  loadScalar(table, index(0), row));
+  return table ? toIndex(load(table, 0, row)) : row;
 }
 
 //===----------------------------------------------------------------------===//
@@ -94,53 +113,73 @@ void KernelEmitter::beginStage(StageOp op) {
   }
 }
 
-void KernelEmitter::finishAndStoreTile(const TilePlace &anchorPlace,
-                                       Value tile) {
+SmallVector<Operation *> KernelEmitter::operations() const {
+  return llvm::to_vector(llvm::make_filter_range(stage, [&](Operation *op) {
+    return columns.of(op).contains(columnGroup);
+  }));
+}
+
+TilePlace KernelEmitter::placeOf(Operation *op, TilePlace anchor) const {
+  anchor.column = anchor.column - columns.of(op).from;
+  return anchor;
+}
+
+void computeTiles(OpBuilder &builder, ArrayRef<Operation *> ops, Value tile,
+                  llvm::function_ref<Value(Operation *, Value)> load,
+                  llvm::function_ref<void(Operation *, Value)> store) {
   DenseMap<Value, Value> tiles;
-  for (Operation *op : stage) {
-    ColumnRange own = columns.of(op);
-    if (!own.contains(columnGroup)) {
-      continue;
-    }
-    TilePlace place = anchorPlace;
-    if (own.from) {
-      place.column = add(place.column, -own.from);
-    }
-    Value result = op->getResult(0);
-    if (op == stage.front() && tile) {
-      tiles[result] = tile;
+  for (Operation *op : ops) {
+    Value &own = tiles[op->getResult(0)];
+    if (op == ops.front() && tile) {
+      own = tile;
     } else if (auto slice = dyn_cast<SliceOp>(op);
                slice && tiles.count(slice.getX())) {
-      tiles[result] = tiles[slice.getX()];
+      own = tiles.at(slice.getX());
     } else {
       SmallVector<Value> operands;
-      for (unsigned i = 0, e = op->getNumOperands(); i < e; ++i) {
-        operands.push_back(operandTile(op, i, place, tiles));
+      for (Value operand : op->getOperands()) {
+        Value known = tiles.lookup(operand);
+        operands.push_back(known ? known : load(op, operand));
       }
-      tiles[result] = cast<TileOpInterface>(op).emitTile(builder, operands);
+      own = cast<TileOpInterface>(op).emitTile(builder, operands);
     }
-    if (hasBuffer(result)) {
-      IntegerAttr columns;
-      if (place.valid < place.lanes) {
-        columns = builder.getI64IntegerAttr(place.valid);
-      }
-      make<TileStoreOp>(tiles[result], buffer(result), place.row, place.column,
-                        columns, rowTable(result));
-    }
+    store(op, own);
   }
 }
 
-void KernelEmitter::prefetchPlaced(const TilePlace &anchorPlace) {
-  for (Operation *op : llvm::drop_begin(stage)) {
-    ColumnRange own = columns.of(op);
-    if (!own.contains(columnGroup)) {
-      continue;
+void KernelEmitter::finishAndStoreTile(const TilePlace &place, Expr tile) {
+  if (tile) {
+    tile = tile.broadcast(tileType(place.rows, place.lanes));
+  }
+  auto load = [&](Operation *op, Value operand) -> Value {
+    return loadTile(operand, shapeOf(op->getResult(0)), placeOf(op, place));
+  };
+  auto store = [&](Operation *op, Value own) {
+    Value result = op->getResult(0);
+    if (hasBuffer(result)) {
+      TilePlace to = placeOf(op, place);
+      make<TileStoreOp>(own, buffer(result), to.row, to.column, columnsOf(to),
+                        rowTable(result));
     }
-    TilePlace place = anchorPlace;
-    place.column = add(place.column, -own.from);
+  };
+  computeTiles(builder, operations(), tile, load, store);
+}
+
+void KernelEmitter::copyRow(const MatrixPlace &source, Expr row, int64_t width,
+                            Expr column) {
+  forEachChunk(width, [&](const Chunk &at) {
+    Expr chunk = source.matrix ? load(source.matrix, source.position[0],
+                                      at + source.position[1])
+                               : splat(0, at.lanes);
+    finishAndStoreTile({row, at + column}, chunk);
+  });
+}
+
+void KernelEmitter::prefetchPlaced(const TilePlace &place) {
+  for (Operation *op : operations()) {
     for (Value operand : op->getOperands()) {
-      if (rowTable(operand)) {
-        prefetchTile(operand, place);
+      if (op != stage.front() && rowTable(operand)) {
+        prefetchTile(operand, placeOf(op, place));
       }
     }
   }
@@ -148,216 +187,237 @@ void KernelEmitter::prefetchPlaced(const TilePlace &anchorPlace) {
 
 void KernelEmitter::prefetchTile(Value tensor, const TilePlace &place) {
   Value matrix = buffer(tensor);
-  int64_t line = 8 * CpuFacts::lineBytes /
-                 cast<MemRefType>(matrix.getType()).getElementTypeBitWidth();
   for (int64_t row = 0; row < place.rows; ++row) {
-    Value own = rowOf(tensor, add(place.row, row));
-    for (int64_t column = 0; column < place.valid; column += line) {
-      prefetch(matrix, {own, add(place.column, column)}, CacheLevel::first);
+    Expr own = rowOf(tensor, place.row + row);
+    for (int64_t column = 0; column < place.valid;
+         column += lineElements(matrix)) {
+      prefetch(matrix, {own, place.column + column}, CacheLevel::first);
     }
   }
 }
 
-Value KernelEmitter::operandTile(Operation *op, unsigned index,
-                                 const TilePlace &place,
-                                 const DenseMap<Value, Value> &tiles) {
-  Value operand = op->getOperand(index);
-  auto found = tiles.find(operand);
-  return found != tiles.end()
-             ? found->second
-             : loadTile(operand, shapeOf(op->getResult(0)), place);
-}
-
-Value KernelEmitter::loadTile(Value tensor, ArrayRef<int64_t> shape,
-                              const TilePlace &place) {
+Expr KernelEmitter::loadTile(Value tensor, ArrayRef<int64_t> shape,
+                             const TilePlace &place) {
   ArrayRef<int64_t> own = shapeOf(tensor);
   int64_t ownRows = staticSize(own.drop_back());
-  int64_t rows = staticSize(shape.drop_back());
-  auto type = VectorType::get({place.rows, place.lanes}, builder.getF32Type());
+  VectorType type = tileType(place.rows, place.lanes);
   if (!own.empty() && own.back() == 1 && shape.back() != 1) {
     // One element for all columns of a row.
     SmallVector<int64_t> column(shape);
     column.back() = 1;
-    Value tile = loadTile(tensor, column, {place.row, index(0), place.rows});
-    return make<vector::BroadcastOp>(type, tile);
+    return loadTile(tensor, column, {place.row, 0, place.rows}).broadcast(type);
   }
-  IntegerAttr columns;
-  if (place.valid < place.lanes) {
-    columns = builder.getI64IntegerAttr(place.valid);
-  }
-  if (ownRows == rows) {
-    return make<TileLoadOp>(type, buffer(tensor), place.row, place.column,
-                            columns, rowTable(tensor));
+  if (ownRows == staticSize(shape.drop_back())) {
+    return compute<TileLoadOp>(type, buffer(tensor), place.row, place.column,
+                               columnsOf(place), rowTable(tensor));
   }
   // A table with fewer rows repeats: one row at its remainder, or one row for
   // all (a vector).
   assert((ownRows == 1 || place.rows == 1) && "rows of a table do not line up");
-  Value row = ownRows == 1 ? index(0) : rem(place.row, ownRows);
-  auto rowType = VectorType::get({1, place.lanes}, builder.getF32Type());
-  Value tile =
-      make<TileLoadOp>(rowType, buffer(tensor), row, place.column, columns);
-  return place.rows == 1 ? tile : make<vector::BroadcastOp>(type, tile);
+  TilePlace only = place;
+  only.row = ownRows == 1 ? Expr(0) : place.row % ownRows;
+  only.rows = 1;
+  return load(buffer(tensor), only).broadcast(type);
 }
 
 //===----------------------------------------------------------------------===//
-// Small builders
+// Values
 //===----------------------------------------------------------------------===//
-
-Value KernelEmitter::index(int64_t value) {
-  return make<arith::ConstantIndexOp>(value);
-}
-
-Value KernelEmitter::add(Value a, Value b) {
-  return builder.createOrFold<arith::AddIOp>(loc, a, b);
-}
-
-Value KernelEmitter::mul(Value a, int64_t b) {
-  return b == 1 ? a : builder.createOrFold<arith::MulIOp>(loc, a, index(b));
-}
-
-Value KernelEmitter::div(Value a, int64_t b) {
-  return b == 1 ? a : builder.createOrFold<arith::DivUIOp>(loc, a, index(b));
-}
-
-Value KernelEmitter::rem(Value a, int64_t b) {
-  return b == 1 ? index(0)
-                : builder.createOrFold<arith::RemUIOp>(loc, a, index(b));
-}
-
-Value KernelEmitter::scalar(double value) {
-  return make<arith::ConstantOp>(builder.getF32FloatAttr(value));
-}
-
-Value KernelEmitter::splat(double value, VectorType type) {
-  return make<arith::ConstantOp>(DenseElementsAttr::get(
-      type, builder.getFloatAttr(type.getElementType(), value)));
-}
-
-Value KernelEmitter::splat(Value scalar, int64_t lanes) {
-  return make<vector::BroadcastOp>(VectorType::get({lanes}, scalar.getType()),
-                                   scalar);
-}
 
 VectorType KernelEmitter::vectorType(int64_t lanes) {
   return VectorType::get({lanes}, builder.getF32Type());
 }
 
-Value KernelEmitter::laneMask(int64_t lanes, int64_t valid) {
-  SmallVector<bool> bits(lanes);
-  std::fill_n(bits.begin(), valid, true);
-  auto type = VectorType::get({lanes}, builder.getI1Type());
-  return make<arith::ConstantOp>(DenseElementsAttr::get(type, bits));
+VectorType KernelEmitter::tileType(int64_t rows, int64_t lanes) {
+  return VectorType::get({rows, lanes}, builder.getF32Type());
 }
 
-Value KernelEmitter::widen(Value value) {
+Expr KernelEmitter::iota(int64_t lanes) {
+  auto numbers =
+      llvm::to_vector(llvm::seq<int32_t>(0, static_cast<int32_t>(lanes)));
+  return compute<arith::ConstantOp>(builder.getI32VectorAttr(numbers));
+}
+
+Expr KernelEmitter::laneMask(int64_t lanes, int64_t valid) {
+  if (valid >= lanes) {
+    return {};
+  }
+  SmallVector<bool> bits(lanes);
+  std::fill_n(bits.begin(), valid, true);
+  return compute<arith::ConstantOp>(builder.getBoolVectorAttr(bits));
+}
+
+Expr KernelEmitter::widen(Expr value) {
   Type type = value.getType(), element = getElementTypeOrSelf(type);
   if (!element.isBF16() && !element.isF16()) {
     return value;
   }
   Type f32 = builder.getF32Type();
   auto vector = dyn_cast<VectorType>(type);
-  return make<arith::ExtFOp>(vector ? Type(vector.clone(f32)) : f32, value);
+  return compute<arith::ExtFOp>(vector ? Type(vector.clone(f32)) : f32, value);
 }
 
-Value KernelEmitter::loadLanes(Value memref, Value row, Value column,
-                               int64_t lanes, int64_t valid) {
-  auto element = cast<MemRefType>(memref.getType()).getElementType();
-  auto type = VectorType::get({lanes}, element);
-  if (valid == lanes) {
-    return make<vector::LoadOp>(type, memref, ValueRange{row, column});
+SmallVector<Value> KernelEmitter::valuesOf(ArrayRef<Expr> place) {
+  return llvm::map_to_vector(
+      place, [&](const Expr &own) -> Value { return own.in(builder); });
+}
+
+IntegerAttr KernelEmitter::columnsOf(const TilePlace &place) {
+  return place.valid < place.lanes ? builder.getI64IntegerAttr(place.valid)
+                                   : IntegerAttr();
+}
+
+Expr KernelEmitter::load(Value matrix, Expr row, Expr column) {
+  return widen(compute<memref::LoadOp>(matrix, valuesOf({row, column})));
+}
+
+Expr KernelEmitter::load(const MatrixPlace &place, int64_t lanes, Expr mask) {
+  auto type = VectorType::get({lanes}, getElementTypeOrSelf(place.matrix));
+  SmallVector<Value> at = valuesOf(place.position);
+  return mask ? compute<vector::MaskedLoadOp>(type, place.matrix, at, mask,
+                                              Expr(0).in(builder, type))
+              : compute<vector::LoadOp>(type, place.matrix, at);
+}
+
+Expr KernelEmitter::load(Value matrix, const TilePlace &place) {
+  return compute<TileLoadOp>(tileType(place.rows, place.lanes), matrix,
+                             place.row, place.column, columnsOf(place));
+}
+
+void KernelEmitter::store(Expr element, Value matrix, Expr row, Expr column) {
+  make<memref::StoreOp>(element.in(builder, getElementTypeOrSelf(matrix)),
+                        matrix, valuesOf({row, column}));
+}
+
+void KernelEmitter::store(Expr vector, const MatrixPlace &place, int64_t lanes,
+                          Expr mask) {
+  auto type = VectorType::get({lanes}, getElementTypeOrSelf(place.matrix));
+  vector = vector.in(builder, type);
+  SmallVector<Value> at = valuesOf(place.position);
+  if (mask) {
+    make<vector::MaskedStoreOp>(place.matrix, at, mask, vector);
+  } else {
+    make<vector::StoreOp>(vector, place.matrix, at);
   }
-  Value zero = make<arith::ConstantOp>(builder.getZeroAttr(type));
-  return make<vector::MaskedLoadOp>(type, memref, ValueRange{row, column},
-                                    laneMask(lanes, valid), zero);
 }
 
-Value KernelEmitter::loadRow(Value memref, Value row, Value column,
-                             int64_t lanes, int64_t valid) {
-  return widen(loadLanes(memref, row, column, lanes, valid));
+void KernelEmitter::store(Expr tile, Value matrix, const TilePlace &place) {
+  tile = tile.in(builder, tileType(place.rows, place.lanes));
+  make<TileStoreOp>(tile, matrix, place.row, place.column, columnsOf(place));
 }
 
-void KernelEmitter::storeRow(Value value, Value memref, Value row, Value column,
-                             int64_t valid) {
-  int64_t lanes = cast<VectorType>(value.getType()).getNumElements();
-  if (valid == lanes) {
-    make<vector::StoreOp>(value, memref, ValueRange{row, column});
-    return;
+Expr KernelEmitter::multiply(const TilePlace &place, const MatrixPlace &lhs,
+                             const MatrixPlace &rhs, Expr depth, Expr init) {
+  SmallVector<Value> at = valuesOf(lhs.position);
+  return compute<TileProductOp>(
+      tileType(place.rows, place.lanes), lhs.matrix, at[0], at[1], rhs.matrix,
+      valuesOf(rhs.position), depth, columnsOf(place), init);
+}
+
+/// A vector of `lanes` lanes with the same sum, or whatever `kind` says: halves
+/// meet each other.
+static Expr halveTo(KernelEmitter &e, vector::CombiningKind kind, Expr vector,
+                    int64_t lanes) {
+  int64_t own = cast<VectorType>(vector.getType()).getNumElements();
+  auto half = [&](int64_t from) {
+    return e.compute<vector::ExtractStridedSliceOp>(vector, from, own / 2, 1);
+  };
+  for (; own > lanes; own /= 2) {
+    vector = combine(kind, half(0), half(own / 2));
   }
-  make<vector::MaskedStoreOp>(memref, ValueRange{row, column},
-                              laneMask(lanes, valid), value);
+  return vector;
 }
 
-Value KernelEmitter::asTile(Value value) {
-  auto type = cast<VectorType>(value.getType());
-  return make<vector::BroadcastOp>(
-      VectorType::get({1, type.getNumElements()}, type.getElementType()),
-      value);
+/// Across the lanes is added once, at the end: rows of 96 columns wait for such
+/// sums longer than for their elements.
+Expr KernelEmitter::reduceRow(
+    vector::CombiningKind kind, int64_t width,
+    llvm::function_ref<Expr(Expr, const Chunk &)> add) {
+  double neutral = kind == vector::CombiningKind::ADD
+                       ? 0
+                       : -std::numeric_limits<double>::infinity();
+  int64_t lanes = schedule.lanes, whole = width / lanes * lanes;
+  Expr all;
+  if (whole) {
+    all = fold(
+        "columns", 0, whole, lanes, splat(neutral, lanes),
+        [&](Expr column, Expr before) { return add(before, {column, lanes}); });
+  }
+  if (int64_t rest = width - whole) {
+    int64_t tail = llvm::PowerOf2Ceil(rest);
+    Expr none = splat(neutral, tail);
+    Expr own =
+        select(laneMask(tail, rest), add(none, {whole, tail, rest}), none);
+    all = all ? combine(kind, halveTo(*this, kind, all, tail), own) : own;
+  }
+  return reduceVector(kind, all);
 }
 
-Value KernelEmitter::loadScalar(Value memref, Value row, Value column) {
-  return widen(make<memref::LoadOp>(memref, ValueRange{row, column}));
-}
-
-void KernelEmitter::prefetch(Value memref, ValueRange place, CacheLevel level) {
+void KernelEmitter::prefetch(Value memref, ArrayRef<Expr> place,
+                             CacheLevel level) {
   uint32_t locality = level == CacheLevel::first ? 3 : 2;
-  make<memref::PrefetchOp>(memref, place, /*isWrite=*/false, locality,
+  make<memref::PrefetchOp>(memref, valuesOf(place), /*isWrite=*/false, locality,
                            /*isDataCache=*/true);
 }
 
-void KernelEmitter::prefetchRow(Value matrix, Value row, Value column,
+void KernelEmitter::prefetchRow(Value matrix, Expr row, Expr column,
                                 int64_t width) {
-  auto type = cast<MemRefType>(matrix.getType());
-  int64_t line = 8 * CpuFacts::lineBytes / type.getElementTypeBitWidth();
-  forLoop("columns", index(0), index(width), line,
-          [&](Value offset) { prefetch(matrix, {row, add(column, offset)}); });
+  forLoop("columns", 0, width, lineElements(matrix),
+          [&](Expr offset) { prefetch(matrix, {row, column + offset}); });
 }
 
 //===----------------------------------------------------------------------===//
 // Loops
 //===----------------------------------------------------------------------===//
 
-void KernelEmitter::forLoop(StringRef name, Value from, Value to, int64_t step,
+void KernelEmitter::forLoop(StringRef name, Expr from, Expr to, int64_t step,
                             Body body) {
   auto loop = make<scf::ForOp>(from, to, index(step));
   nameLoop(loop, name);
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPoint(loop.getBody()->getTerminator());
-  body(loop.getInductionVar());
+  body({loop.getInductionVar(), &builder});
 }
 
-SmallVector<Value> KernelEmitter::forLoop(StringRef name, Value from, Value to,
-                                          int64_t step, ValueRange carried,
-                                          CarryBody body) {
-  auto loop = make<scf::ForOp>(from, to, index(step), carried);
+Expr KernelEmitter::fold(StringRef name, Expr from, Expr to, int64_t step,
+                         Expr start,
+                         llvm::function_ref<Expr(Expr, Expr)> body) {
+  auto loop =
+      make<scf::ForOp>(from, to, index(step), ValueRange{start.in(builder)});
   nameLoop(loop, name);
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToEnd(loop.getBody());
-  SmallVector<Value> next =
-      body(loop.getInductionVar(), loop.getRegionIterArgs());
+  Value next = body({loop.getInductionVar(), &builder},
+                    {loop.getRegionIterArg(0), &builder});
   make<scf::YieldOp>(next);
-  return SmallVector<Value>(loop.getResults());
+  return {loop.getResult(0), &builder};
 }
 
-void KernelEmitter::ifThen(Value condition, llvm::function_ref<void()> body) {
-  auto branch = make<scf::IfOp>(condition,
-                                /*withElseRegion=*/false);
+void KernelEmitter::ifThen(Expr condition, llvm::function_ref<void()> then,
+                           llvm::function_ref<void()> otherwise) {
+  if (!condition) {
+    return then();
+  }
+  auto branch = make<scf::IfOp>(condition, /*withElseRegion=*/bool(otherwise));
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPoint(branch.thenYield());
-  body();
+  then();
+  if (otherwise) {
+    builder.setInsertionPoint(branch.elseYield());
+    otherwise();
+  }
 }
 
-void KernelEmitter::forEachChunk(
-    int64_t width, llvm::function_ref<void(Value, int64_t, int64_t)> body) {
-  int64_t lanes = schedule.lanes;
+void KernelEmitter::forEachChunk(int64_t width, int64_t lanes, ChunkBody body) {
   int64_t whole = width / lanes * lanes;
   if (whole == lanes) {
-    body(index(0), lanes, lanes);
+    body({index(0), lanes});
   } else if (whole) {
-    forLoop("columns", index(0), index(whole), lanes,
-            [&](Value column) { body(column, lanes, lanes); });
+    forLoop("columns", 0, whole, lanes,
+            [&](Expr column) { body({column, lanes}); });
   }
   if (int64_t rest = width - whole) {
-    body(index(whole), llvm::PowerOf2Ceil(rest), rest);
+    body({index(whole), static_cast<int64_t>(llvm::PowerOf2Ceil(rest)), rest});
   }
 }
 

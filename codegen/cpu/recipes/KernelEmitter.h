@@ -22,17 +22,51 @@
 #include "codegen/cpu/CpuSchedule.h"
 #include "passes/Columns.h"
 #include "passes/Passes.h"
+#include "passes/tile/Expr.h"
 
 namespace hova {
 
+/// Columns of a row, of which the first `valid` of all lanes exist.
+struct Chunk {
+  Expr column;
+  int64_t lanes = 1;
+  int64_t valid = lanes;
+
+  /// The same columns from `by` on.
+  Chunk operator+(const Expr &by) const { return {column + by, lanes, valid}; }
+};
+
 /// Position and size of a tile.
 struct TilePlace {
-  mlir::Value row;
-  mlir::Value column;
+  Expr row;
+  Expr column;
   int64_t rows = 1;
   int64_t lanes = 1;
-  int64_t valid = 1; ///< columns inside the matrix, at most lanes
+  int64_t valid = lanes; ///< columns inside the matrix, at most lanes
+
+  TilePlace(Expr row, Expr column, int64_t rows = 1, int64_t lanes = 1)
+      : TilePlace(row, rows, {column, lanes}) {}
+  TilePlace(Expr row, int64_t rows, const Chunk &chunk)
+      : row(row), column(chunk.column), rows(rows), lanes(chunk.lanes),
+        valid(chunk.valid) {}
+  /// A piece of a row.
+  TilePlace(Expr row, const Chunk &chunk) : TilePlace(row, 1, chunk) {}
 };
+
+/// An operand of a product: the matrix and the element where it begins.
+struct MatrixPlace {
+  mlir::Value matrix;
+  llvm::SmallVector<Expr, 3> position;
+};
+
+/// The tiles that element-wise operations make of each other's, one after the
+/// other. That of the first is `tile`, unless that is null. `load` brings
+/// operands that none of them makes, and `store` takes each result.
+void computeTiles(
+    mlir::OpBuilder &builder, llvm::ArrayRef<mlir::Operation *> ops,
+    mlir::Value tile,
+    llvm::function_ref<mlir::Value(mlir::Operation *, mlir::Value)> load,
+    llvm::function_ref<void(mlir::Operation *, mlir::Value)> store);
 
 /// Row stride of a value in the arena: whole cache lines, and never a multiple
 /// of CpuFacts::aliasBytes.
@@ -40,23 +74,31 @@ int64_t paddedStride(int64_t width, int64_t elementBytes);
 
 class KernelEmitter {
 public:
-  /// `buffers` maps the region's arguments and stored values to memory.
+  /// `buffers` maps the region's arguments and stored values to memory. What is
+  /// written stands before the insertion point of `builder`.
   KernelEmitter(mlir::OpBuilder &builder, mlir::Location loc,
                 const CpuSchedule &schedule, mlir::Value begin, mlir::Value end,
                 mlir::Value scratch);
 
-  mlir::OpBuilder &builder;
-  mlir::Location loc;
+  mlir::ImplicitLocOpBuilder builder;
   const CpuSchedule schedule;
   /// The units of these loops: `begin` up to before `end`.
-  const mlir::Value begin, end;
+  const Expr begin, end;
   /// Memory of the thread, `memref<bytes x i8>`; contents do not outlive a
   /// stage.
   const mlir::Value scratch;
 
-  /// A buffer in scratch, `offset` bytes after its start.
+  //===--------------------------------------------------------------------===//
+  // Buffers
+  //===--------------------------------------------------------------------===//
+
+  /// A buffer in scratch, `offset` bytes after its start, of f32 unless
+  /// `element` says otherwise.
   mlir::Value scratchView(int64_t offset, llvm::ArrayRef<int64_t> shape,
-                          mlir::Type element);
+                          mlir::Type element = {});
+  /// The elements of a matrix in another shape, or with other strides.
+  mlir::Value reinterpret(mlir::Value matrix, llvm::ArrayRef<int64_t> shape,
+                          llvm::ArrayRef<int64_t> strides, int64_t offset = 0);
 
   void setBuffer(mlir::Value tensor, mlir::Value memref) {
     buffers[tensor] = memref;
@@ -73,7 +115,11 @@ public:
   /// That table; null where rows are in the kernel's order.
   mlir::Value rowTable(mlir::Value tensor) const;
   /// The row of `tensor`'s buffer that holds row `row` of it.
-  mlir::Value rowOf(mlir::Value tensor, mlir::Value row);
+  Expr rowOf(mlir::Value tensor, Expr row);
+
+  //===--------------------------------------------------------------------===//
+  // Stages
+  //===--------------------------------------------------------------------===//
 
   /// Begins a stage. What it computes for its results goes to their buffers.
   void beginStage(StageOp op);
@@ -87,8 +133,14 @@ public:
 
   /// Applies the stage's element-wise operations to a tile of the anchor's
   /// result and stores what is read elsewhere. The anchor may be one of the
-  /// element-wise operations itself: then `tile` is empty.
-  void finishAndStoreTile(const TilePlace &place, mlir::Value tile);
+  /// element-wise operations itself: then `tile` is empty. A vector is a tile
+  /// of one row.
+  void finishAndStoreTile(const TilePlace &place, Expr tile);
+
+  /// Hands `width` columns of a row to it, at `column` of `row`: those from the
+  /// source's place on, or zeros where that has no matrix.
+  void copyRow(const MatrixPlace &source, Expr row, int64_t width,
+               Expr column = 0);
 
   /// Prefetches what `finishAndStoreTile` will read there by a table of rows,
   /// as a residual connection beside windows does: an order that the processor
@@ -96,90 +148,141 @@ public:
   void prefetchPlaced(const TilePlace &place);
 
   /// A tile of `tensor` for a result of shape `shape`, broadcast as needed.
-  mlir::Value loadTile(mlir::Value tensor, llvm::ArrayRef<int64_t> shape,
-                       const TilePlace &place);
+  Expr loadTile(mlir::Value tensor, llvm::ArrayRef<int64_t> shape,
+                const TilePlace &place);
 
-  /// An operation at the builder's place.
+  //===--------------------------------------------------------------------===//
+  // Values
+  //===--------------------------------------------------------------------===//
+
+  /// An operation where the recipe writes. Constants among its arguments are
+  /// indices, or f32.
   template <typename OpT, typename... Args> OpT make(Args &&...args) {
-    return OpT::create(builder, loc, std::forward<Args>(args)...);
+    return OpT::create(builder, argument(std::forward<Args>(args))...);
   }
+  /// The one result of such an operation.
+  template <typename OpT, typename... Args> Expr compute(Args &&...args) {
+    return {make<OpT>(std::forward<Args>(args)...)->getResult(0), &builder};
+  }
+  Expr operator()(mlir::Value value) { return {value, &builder}; }
 
-  // Small builders; constants and index arithmetic fold.
-  mlir::Value index(int64_t value);
-  mlir::Value add(mlir::Value a, mlir::Value b);
-  mlir::Value add(mlir::Value a, int64_t b) { return add(a, index(b)); }
-  mlir::Value mul(mlir::Value a, int64_t b);
-  mlir::Value div(mlir::Value a, int64_t b);
-  mlir::Value rem(mlir::Value a, int64_t b);
-  mlir::Value scalar(double value);
-  mlir::Value splat(double value, mlir::VectorType type);
-  mlir::Value splat(double value, int64_t lanes) {
+  Expr index(int64_t value) { return Expr(value).in(builder); }
+  Expr scalar(double value) { return Expr(value).in(builder); }
+  Expr splat(double value, mlir::VectorType type) {
+    return Expr(value).in(builder, type);
+  }
+  Expr splat(double value, int64_t lanes) {
     return splat(value, vectorType(lanes));
   }
-  mlir::Value splat(mlir::Value scalar, int64_t lanes);
-  /// A vector of `lanes` f32.
+  /// A vector of `lanes` f32, and a tile of them.
   mlir::VectorType vectorType(int64_t lanes);
-  /// True for the first `valid` of `lanes` lanes.
-  mlir::Value laneMask(int64_t lanes, int64_t valid);
+  mlir::VectorType tileType(int64_t rows, int64_t lanes);
+  /// 0, 1, .. as i32.
+  Expr iota(int64_t lanes);
+  /// True for the first `valid` of `lanes` lanes; null for all.
+  Expr laneMask(int64_t lanes, int64_t valid);
   /// `value` as f32, if it is of a float type of 16 bits.
-  mlir::Value widen(mlir::Value value);
-  /// Loads `valid` of `lanes` elements of row `row`, zero after.
-  mlir::Value loadLanes(mlir::Value memref, mlir::Value row, mlir::Value column,
-                        int64_t lanes, int64_t valid);
-  /// The same, floats of 16 bits widened to f32.
-  mlir::Value loadRow(mlir::Value memref, mlir::Value row, mlir::Value column,
-                      int64_t lanes, int64_t valid);
-  void storeRow(mlir::Value vector, mlir::Value memref, mlir::Value row,
-                mlir::Value column, int64_t valid);
-  /// A row vector as a tile of one row.
-  mlir::Value asTile(mlir::Value vector);
-  /// One element of a matrix.
-  mlir::Value loadScalar(mlir::Value memref, mlir::Value row,
-                         mlir::Value column);
-  mlir::Value loadScalar(mlir::Value memref, mlir::Value row, int64_t column) {
-    return loadScalar(memref, row, index(column));
+  Expr widen(Expr value);
+
+  llvm::SmallVector<mlir::Value> valuesOf(llvm::ArrayRef<Expr> place);
+  /// An element, a piece of a row or a tile of a matrix, floats of 16 bits
+  /// widened to f32, and 0 in lanes that do not exist.
+  Expr load(mlir::Value matrix, Expr row, Expr column);
+  Expr load(mlir::Value matrix, Expr row, const Chunk &at) {
+    return widen(loadAsStored(matrix, row, at));
   }
+  Expr load(mlir::Value matrix, const TilePlace &place);
+  Expr loadAsStored(mlir::Value matrix, Expr row, const Chunk &at) {
+    return load({matrix, {row, at.column}}, at.lanes,
+                laneMask(at.lanes, at.valid));
+  }
+  void store(Expr element, mlir::Value matrix, Expr row, Expr column);
+  void store(Expr vector, mlir::Value matrix, Expr row, const Chunk &at) {
+    store(vector, {matrix, {row, at.column}}, at.lanes,
+          laneMask(at.lanes, at.valid));
+  }
+  void store(Expr tile, mlir::Value matrix, const TilePlace &place);
+  /// A vector of elements as they are, where the mask says; null: everywhere.
+  Expr load(const MatrixPlace &place, int64_t lanes, Expr mask = {});
+  void store(Expr vector, const MatrixPlace &place, int64_t lanes,
+             Expr mask = {});
+
+  /// `hova_cpu.tile_product` of as many rows and columns as the place has.
+  Expr multiply(const TilePlace &place, const MatrixPlace &lhs,
+                const MatrixPlace &rhs, Expr depth, Expr init = {});
+  /// What `add` makes of a sum and every chunk of `width` columns, across all
+  /// lanes; `kind` says what it adds up, or whether it compares.
+  Expr reduceRow(mlir::vector::CombiningKind kind, int64_t width,
+                 llvm::function_ref<Expr(Expr sum, const Chunk &at)> add);
 
   /// Prefetches the cache line of an element. The second level waits for more
   /// lines at a time than the first.
   enum class CacheLevel { first, second };
-  void prefetch(mlir::Value memref, mlir::ValueRange place,
+  void prefetch(mlir::Value memref, llvm::ArrayRef<Expr> place,
                 CacheLevel level = CacheLevel::second);
   /// Prefetches the lines of `width` elements of a matrix's row.
-  void prefetchRow(mlir::Value matrix, mlir::Value row, mlir::Value column,
-                   int64_t width);
+  void prefetchRow(mlir::Value matrix, Expr row, Expr column, int64_t width);
 
-  using Body = llvm::function_ref<void(mlir::Value)>;
+  //===--------------------------------------------------------------------===//
+  // Loops
+  //===--------------------------------------------------------------------===//
+
+  using Body = llvm::function_ref<void(Expr)>;
   /// `for i = from; i < to; i += step`. Dumps call `i` by `name`: what the loop
   /// runs over.
-  void forLoop(llvm::StringRef name, mlir::Value from, mlir::Value to,
-               int64_t step, Body body);
-  /// The same with vectors carried: `body` returns the next ones.
-  using CarryBody = llvm::function_ref<llvm::SmallVector<mlir::Value>(
-      mlir::Value, mlir::ValueRange)>;
-  llvm::SmallVector<mlir::Value> forLoop(llvm::StringRef name, mlir::Value from,
-                                         mlir::Value to, int64_t step,
-                                         mlir::ValueRange carried,
-                                         CarryBody body);
-  void ifThen(mlir::Value condition, llvm::function_ref<void()> body);
+  void forLoop(llvm::StringRef name, Expr from, Expr to, int64_t step,
+               Body body);
+  void forLoop(llvm::StringRef name, Expr count, Body body) {
+    forLoop(name, 0, count, 1, body);
+  }
+  /// The same with a value carried: `body` returns the next one.
+  Expr fold(llvm::StringRef name, Expr from, Expr to, int64_t step, Expr start,
+            llvm::function_ref<Expr(Expr i, Expr before)> body);
+  void ifThen(Expr condition, llvm::function_ref<void()> then,
+              llvm::function_ref<void()> otherwise = {});
   /// Every row of this call.
   void forEachRow(Body body) { forLoop("rows", begin, end, 1, body); }
   /// Columns `0 .. width` in chunks of the schedule's lanes: a loop over whole
-  /// chunks and one body for the rest. `body(column, lanes, valid)`.
-  void
-  forEachChunk(int64_t width,
-               llvm::function_ref<void(mlir::Value, int64_t, int64_t)> body);
+  /// chunks and one body for the rest.
+  using ChunkBody = llvm::function_ref<void(const Chunk &)>;
+  void forEachChunk(int64_t width, ChunkBody body) {
+    forEachChunk(width, schedule.lanes, body);
+  }
+  void forEachChunk(int64_t width, int64_t lanes, ChunkBody body);
 
 private:
+  mlir::Value argument(const Expr &x) { return x.in(builder); }
+  template <typename T,
+            std::enable_if_t<!std::is_same_v<std::decay_t<T>, Expr>, int> = 0>
+  static T &&argument(T &&x) {
+    return std::forward<T>(x);
+  }
   void prefetchTile(mlir::Value tensor, const TilePlace &place);
-  mlir::Value
-  operandTile(mlir::Operation *op, unsigned index, const TilePlace &place,
-              const llvm::DenseMap<mlir::Value, mlir::Value> &tiles);
+  /// The operations of the stage that have this column group, and their place.
+  llvm::SmallVector<mlir::Operation *> operations() const;
+  TilePlace placeOf(mlir::Operation *op, TilePlace anchor) const;
+  mlir::IntegerAttr columnsOf(const TilePlace &place);
 
   llvm::DenseMap<mlir::Value, mlir::Value> buffers, rowTables;
   llvm::SmallVector<mlir::Operation *> stage;
   StageColumns columns; ///< of the stage
   ColumnRange columnGroup;
+};
+
+/// Buffers in scratch, one after the other at whole cache lines. Without an
+/// emitter they are only counted.
+class ScratchLayout {
+public:
+  explicit ScratchLayout(KernelEmitter *emitter = nullptr) : emitter(emitter) {}
+
+  /// A buffer of f32, unless `element` says otherwise; null where it has no
+  /// elements or is only counted.
+  mlir::Value take(llvm::ArrayRef<int64_t> shape, mlir::Type element = {});
+  int64_t getBytes() const { return bytes; }
+
+private:
+  KernelEmitter *emitter;
+  int64_t bytes = 0;
 };
 
 } // namespace hova

@@ -9,13 +9,18 @@ using namespace mlir;
 
 namespace hova {
 
-Value packedWeight(KernelEmitter &e, Operation *op, Value weight) {
-  Value packed = e.buffer(weight);
-  if (cast<MemRefType>(packed.getType()).getRank() != 3) {
-    op->emitOpError("needs a weight that is known before the program runs");
-    return {};
+FailureOr<Value> packedWeight(KernelEmitter &e, Operation *op, Value weight) {
+  Value packed = weight ? e.buffer(weight) : Value();
+  if (packed && cast<MemRefType>(packed.getType()).getRank() != 3) {
+    return op->emitOpError("needs a weight that is known before the program "
+                           "runs");
   }
   return packed;
+}
+
+MatrixPlace placeInPanels(Value packed, Expr row, Expr column) {
+  int64_t panel = cast<MemRefType>(packed.getType()).getShape()[2];
+  return {packed, {column / panel, row, column % panel}};
 }
 
 int64_t tileLanes(const CpuSchedule &schedule, int64_t rest) {
@@ -27,16 +32,8 @@ int64_t tileLanes(const CpuSchedule &schedule, int64_t rest) {
 }
 
 void forEachTileColumn(KernelEmitter &e, int64_t width,
-                       llvm::function_ref<void(Value, int64_t, int64_t)> body) {
-  int64_t lanes = e.schedule.tileColumns;
-  int64_t whole = width / lanes * lanes;
-  if (whole) {
-    e.forLoop("columns", e.index(0), e.index(whole), lanes,
-              [&](Value column) { body(column, lanes, lanes); });
-  }
-  if (int64_t rest = width - whole) {
-    body(e.index(whole), llvm::PowerOf2Ceil(rest), rest);
-  }
+                       KernelEmitter::ChunkBody body) {
+  e.forEachChunk(width, e.schedule.tileColumns, body);
 }
 
 } // namespace hova

@@ -8,19 +8,21 @@
 
 namespace hova {
 
-/// The panels of a weight, or nothing (and an error) if it has none.
-mlir::Value packedWeight(KernelEmitter &e, mlir::Operation *op,
-                         mlir::Value weight);
+/// The panels of a weight, null where that is; an error if it has none.
+mlir::FailureOr<mlir::Value> packedWeight(KernelEmitter &e, mlir::Operation *op,
+                                          mlir::Value weight);
+
+/// The place in a packed weight of an element of its matrix.
+MatrixPlace placeInPanels(mlir::Value packed, Expr row, Expr column);
 
 /// Lanes of the next tile when `rest` columns are left: the register tile's, or
 /// a power of two that wastes less than a cache line.
 int64_t tileLanes(const CpuSchedule &schedule, int64_t rest);
 
 /// Columns 0 to `width` in register tiles: a loop over whole ones and one body
-/// for the rest. `body(column, lanes, lanes inside of the width)`.
-void forEachTileColumn(
-    KernelEmitter &e, int64_t width,
-    llvm::function_ref<void(mlir::Value, int64_t, int64_t)> body);
+/// for the rest.
+void forEachTileColumn(KernelEmitter &e, int64_t width,
+                       KernelEmitter::ChunkBody body);
 
 } // namespace hova
 

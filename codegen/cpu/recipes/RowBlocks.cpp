@@ -3,22 +3,23 @@
 
 #include "codegen/cpu/recipes/RowBlocks.h"
 #include "llvm/Support/MathExtras.h"
+#include <set>
 
 using namespace mlir;
 
 namespace hova {
 
-/// Sizes of `count` even shares of `units`: one or two.
-static void addShares(llvm::SmallDenseSet<int64_t> &sizes, int64_t units,
-                      int64_t count) {
-  if (units && count) {
-    sizes.insert(units / count);
-    sizes.insert(llvm::divideCeil(units, count));
-  }
-}
-
-RowBlockSizes::RowBlockSizes(int64_t rows, const CpuSchedule &schedule) {
-  llvm::SmallDenseSet<int64_t> parts, calls, sizes;
+RowBlockSizes::RowBlockSizes(int64_t rows, const CpuSchedule &schedule)
+    : fewest(rows) {
+  using Sizes = std::set<int64_t>;
+  // Sizes of `count` even shares of `units`: one or two.
+  auto addShares = [](Sizes &sizes, int64_t units, int64_t count) {
+    if (units && count) {
+      sizes.insert(units / count);
+      sizes.insert(llvm::divideCeil(units, count));
+    }
+  };
+  Sizes parts, calls, sizes;
   bool divides = schedule.division == Division::rows;
   int64_t most = divides ? partsOf(rows, schedule.grain, rows) : 1;
   for (int64_t count = 1; count <= most; ++count) {
@@ -28,7 +29,6 @@ RowBlockSizes::RowBlockSizes(int64_t rows, const CpuSchedule &schedule) {
     addShares(calls, part,
               divides ? llvm::divideCeil(part, schedule.block) : 1);
   }
-  fewest = rows;
   for (int64_t call : calls) {
     int64_t blocks = llvm::divideCeil(call, schedule.tileRows);
     addShares(sizes, call, blocks);
@@ -36,37 +36,20 @@ RowBlockSizes::RowBlockSizes(int64_t rows, const CpuSchedule &schedule) {
   }
   sizes.erase(0);
   heights.assign(sizes.begin(), sizes.end());
-  llvm::sort(heights);
 }
 
 void forEachEvenBlock(KernelEmitter &e, StringRef name, int64_t rows,
                       int64_t most,
-                      llvm::function_ref<void(Value, int64_t)> body) {
+                      llvm::function_ref<void(Expr, int64_t)> body) {
   int64_t blocks = llvm::divideCeil(rows, most), height = rows / blocks;
   int64_t lower = rows % blocks * (height + 1);
   auto loop = [&](int64_t from, int64_t to, int64_t own) {
     if (from < to) {
-      e.forLoop(name, e.index(from), e.index(to), own,
-                [&](Value row) { body(row, own); });
+      e.forLoop(name, from, to, own, [&](Expr row) { body(row, own); });
     }
   };
   loop(0, lower, height + 1);
   loop(lower, rows, height);
-}
-
-SmallVector<int64_t> rowBlockHeights(int64_t rows, int64_t shares,
-                                     int64_t most) {
-  SmallVector<int64_t> heights;
-  auto up = [](int64_t a, int64_t b) -> int64_t {
-    return llvm::divideCeil(a, b);
-  };
-  for (int64_t share : {rows / shares, up(rows, shares)}) {
-    int64_t blocks = up(share, most);
-    heights.append({share / blocks, up(share, blocks)});
-  }
-  llvm::sort(heights);
-  heights.erase(llvm::unique(heights), heights.end());
-  return heights;
 }
 
 SmallVector<RowSpan> rowBlocksOf(int64_t rows, int64_t shares, int64_t most) {
@@ -84,43 +67,44 @@ SmallVector<RowSpan> rowBlocksOf(int64_t rows, int64_t shares, int64_t most) {
   return spans;
 }
 
-void forEachRowBlock(KernelEmitter &e, StringRef name, Value from, Value to,
+SmallVector<int64_t> heightsOf(ArrayRef<RowSpan> blocks) {
+  std::set<int64_t> heights;
+  for (const RowSpan &block : blocks) {
+    heights.insert(block.height);
+  }
+  return {heights.begin(), heights.end()};
+}
+
+void forEachRowBlock(KernelEmitter &e, StringRef name, Expr from, Expr to,
                      ArrayRef<int64_t> heights,
                      llvm::function_ref<void(const RowBlock &)> body) {
   OpBuilder &builder = e.builder;
   int64_t top = e.schedule.tileRows;
-  Value rows = e.make<arith::SubIOp>(to, from);
-  Value blocks = e.div(e.add(rows, top - 1), top);
+  Expr rows = to - from, blocks = (rows + (top - 1)) / top;
   // Even blocks: the first `rows % blocks` are one row higher. No rows, no
   // blocks: the division below must not see a zero.
-  Value one = e.index(1);
-  Value divisor = e.make<arith::MaxUIOp>(blocks, one);
-  Value height = e.make<arith::DivUIOp>(rows, divisor);
-  Value higher = e.make<arith::RemUIOp>(rows, divisor);
-  e.forLoop(name, e.index(0), blocks, 1, [&](Value block) {
-    Value before = e.make<arith::MinUIOp>(block, higher);
-    Value offset = e.add(e.make<arith::MulIOp>(block, height), before);
-    RowBlock place{e.add(from, offset), heights.back(), block, divisor};
+  Expr divisor = max(blocks, 1);
+  Expr height = rows / divisor, higher = rows % divisor;
+  e.forLoop(name, blocks, [&](Expr block) {
+    Expr row = from + (block * height + min(block, higher));
     if (heights.size() == 1) {
-      return body(place);
+      return body({row, heights.back(), block, divisor});
     }
-    Value isHigher =
-        e.make<arith::CmpIOp>(arith::CmpIPredicate::ult, block, higher);
-    Value own =
-        e.add(height, e.make<arith::SelectOp>(isHigher, one, e.index(0)));
+    Expr own = height + select(block < higher, 1, 0);
     // The last height is the default, which the switch needs anyway.
     auto choice = e.make<scf::IndexSwitchOp>(
         TypeRange(), own, heights.drop_back(), heights.size() - 1);
     OpBuilder::InsertionGuard guard(builder);
+    auto emitCase = [&](Region &region, int64_t size) {
+      builder.setInsertionPointToStart(&region.emplaceBlock());
+      body({row, size, block, divisor});
+      e.make<scf::YieldOp>();
+    };
     for (auto [region, size] :
          llvm::zip(choice.getCaseRegions(), heights.drop_back())) {
-      builder.setInsertionPointToStart(&region.emplaceBlock());
-      body({place.row, size, block, divisor});
-      e.make<scf::YieldOp>();
+      emitCase(region, size);
     }
-    builder.setInsertionPointToStart(&choice.getDefaultRegion().emplaceBlock());
-    body(place);
-    e.make<scf::YieldOp>();
+    emitCase(choice.getDefaultRegion(), heights.back());
   });
 }
 

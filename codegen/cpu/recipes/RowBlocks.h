@@ -11,33 +11,31 @@ namespace hova {
 
 /// One of the even blocks that a range of rows is divided into.
 struct RowBlock {
-  mlir::Value row;
+  Expr row;
   int64_t height = 1;
-  mlir::Value number; ///< 0 .. count
-  mlir::Value count;
+  Expr number; ///< 0 .. count
+  Expr count;
 };
 
 /// Even blocks of at most `schedule.tileRows` rows from `from` up to `to`, with
 /// one body per height. `heights` are those that can occur.
-void forEachRowBlock(KernelEmitter &e, llvm::StringRef name, mlir::Value from,
-                     mlir::Value to, llvm::ArrayRef<int64_t> heights,
+void forEachRowBlock(KernelEmitter &e, llvm::StringRef name, Expr from, Expr to,
+                     llvm::ArrayRef<int64_t> heights,
                      llvm::function_ref<void(const RowBlock &)> body);
 
 /// The same from row 0 up to `rows`, of at most `most` rows each: `body(first
 /// row, height)`, with one loop per height, of which there are two at most.
 void forEachEvenBlock(KernelEmitter &e, llvm::StringRef name, int64_t rows,
                       int64_t most,
-                      llvm::function_ref<void(mlir::Value, int64_t)> body);
+                      llvm::function_ref<void(Expr, int64_t)> body);
 
 /// The row blocks that `rows` rows in even `shares` are cut into, of at most
 /// `most` rows: those of forEachRowBlock.
 llvm::SmallVector<RowSpan> rowBlocksOf(int64_t rows, int64_t shares,
                                        int64_t most);
 
-/// The heights of row blocks that occur where `rows` rows are cut into `shares`
-/// even shares, ascending.
-llvm::SmallVector<int64_t> rowBlockHeights(int64_t rows, int64_t shares,
-                                           int64_t most);
+/// The heights that occur among them, ascending.
+llvm::SmallVector<int64_t> heightsOf(llvm::ArrayRef<RowSpan> blocks);
 
 /// The row blocks that can occur when threads, whatever their number, divide
 /// `rows`, if that is what they divide, and each passes `schedule.block` of its

@@ -34,10 +34,11 @@ static bool areLarge(ValueRange tensors) {
 
 ScoreLanes::ScoreLanes(KernelEmitter &emitter, const ScoreForm &form,
                        ValueRange captured, const ScoreExtents &extents)
-    : e(emitter), b(emitter.builder), loc(emitter.loc), form(form),
-      captured(captured), ranges(form.findRanges(extents.box())),
+    : e(emitter), form(form), captured(captured),
+      ranges(form.findRanges(extents.box())),
       hasSlots(extents.columns > extents.keys),
-      isWide(!fitsInto32(ranges) || areLarge(captured)) {
+      laneInteger(e.builder.getIntegerType(
+          fitsInto32(ranges) && !areLarge(captured) ? 32 : 64)) {
   ScoreBox box = extents.box();
   box.key = {0, extents.keys - 1};
   tokenRanges = form.findRanges(box);
@@ -45,16 +46,20 @@ ScoreLanes::ScoreLanes(KernelEmitter &emitter, const ScoreForm &form,
   slotRanges = form.findRanges(box);
 }
 
+/// Functions have a form for vectors alone.
+static bool isFunction(Operation *op) {
+  return isa<math::MathDialect>(op->getDialect());
+}
+
 void ScoreLanes::hoist(unsigned sources) {
   // The tensors themselves are the kernel's.
   unsigned others = ~(sources | ScoreForm::data);
-  // Functions are written for vectors, and so is what they are part of.
+  // What a function is part of is a vector, too.
   llvm::SmallDenseSet<Value> ofVectors;
   for (Operation &op : form.region.getBlock().without_terminator()) {
     Value result = op.getResult(0);
     unsigned own = form.sourcesOf(result);
-    if (isa<math::MathDialect>(op.getDialect()) ||
-        llvm::any_of(op.getOperands(), [&](Value operand) {
+    if (isFunction(&op) || llvm::any_of(op.getOperands(), [&](Value operand) {
           return ofVectors.contains(operand);
         })) {
       ofVectors.insert(result);
@@ -64,15 +69,15 @@ void ScoreLanes::hoist(unsigned sources) {
   }
 }
 
-void ScoreLanes::beginLanes(Value first, int64_t count, Value insideLanes,
-                            Value tokenLanes) {
+void ScoreLanes::beginLanes(Expr first, int64_t count, Expr insideLanes,
+                            Expr tokenLanes) {
   lanes = count;
   inside = insideLanes;
   tokens = tokenLanes;
-  known[form.region.getKey()] = {first, 1, {}};
+  known[form.region.getKey()] = {first.in(e.builder), 1};
 }
 
-Value ScoreLanes::vectorOf(Value value) { return asVector(expand(value)); }
+Expr ScoreLanes::vectorOf(Value value) { return asVector(expand(value)); }
 
 ScoreLanes::Lanes ScoreLanes::expand(Value value) {
   auto found = known.find(value);
@@ -85,36 +90,23 @@ ScoreLanes::Lanes ScoreLanes::expand(Value value) {
 }
 
 Type ScoreLanes::laneType(Type type) const {
-  bool isInteger = type.isIntOrIndex() && !type.isInteger(1);
-  return !isInteger ? type : isWide ? Type(b.getI64Type()) : b.getI32Type();
+  return type.isIntOrIndex() && !type.isInteger(1) ? laneInteger : type;
 }
 
-Value ScoreLanes::splat(Value scalar) {
-  Type element = laneType(scalar.getType());
-  if (scalar.getType().isIndex()) {
-    scalar = make<arith::IndexCastOp>(element, scalar);
-  } else if (element.isInteger(32) && scalar.getType().isInteger(64)) {
-    scalar = make<arith::TruncIOp>(element, scalar);
-  } else if (element.isInteger(64) && scalar.getType().isInteger(32)) {
-    scalar = make<arith::ExtSIOp>(element, scalar);
+Expr ScoreLanes::asVector(const Lanes &value) {
+  if (value.isVector()) {
+    return value.first;
   }
-  return make<vector::BroadcastOp>(VectorType::get({lanes}, element), scalar);
-}
-
-Value ScoreLanes::asVector(const Lanes &value) {
-  if (value.vector) {
-    return value.vector;
+  Type element = laneType(value.first.getType());
+  auto type = VectorType::get({lanes}, element);
+  Expr first = value.first;
+  if (element == laneInteger) {
+    first = toInteger(first, element);
   }
   if (value.step == 0) {
-    return splat(value.base);
+    return first.broadcast(type);
   }
-  auto type = VectorType::get({lanes}, laneType(b.getIndexType()));
-  SmallVector<Attribute> steps;
-  for (int64_t i = 0; i < lanes; ++i) {
-    steps.push_back(b.getIntegerAttr(type.getElementType(), i * value.step));
-  }
-  Value iota = make<arith::ConstantOp>(DenseElementsAttr::get(type, steps));
-  return make<arith::AddIOp>(iota, splat(value.base));
+  return first + toInteger(e.iota(lanes), element) * value.step;
 }
 
 bool ScoreLanes::isNegative(Value value) const {
@@ -129,82 +121,62 @@ ScoreLanes::Lanes ScoreLanes::compute(Value value) {
     return read(element);
   }
   if (std::optional<double> number = constantOf(value)) {
-    return {e.scalar(*number), 0, {}};
+    return {e.scalar(*number)};
   }
   if (auto constant = dyn_cast<arith::ConstantOp>(op)) {
-    auto integer = cast<IntegerAttr>(constant.getValue());
-    bool isIndex = integer.getType().isIndex();
-    return {isIndex ? e.index(integer.getInt())
-                    : make<arith::ConstantOp>(integer).getResult(),
-            0,
-            {}};
+    return {e.compute<arith::ConstantOp>(constant.getValue())};
   }
   // Constants are one factor, and none is divided by.
   auto [rest, factor] = splitFactors(value);
   if (rest != value) {
-    Lanes own = expand(rest);
-    return own.isUniform()
-               ? Lanes{make<arith::MulFOp>(own.base, e.scalar(factor)), 0, {}}
-               : Lanes{{},
-                       0,
-                       make<arith::MulFOp>(own.vector, e.splat(factor, lanes))};
+    return {expand(rest).first * factor};
   }
   SmallVector<Lanes> operands;
   for (Value operand : op->getOperands()) {
     operands.push_back(expand(operand));
   }
-  bool areUniform = llvm::all_of(
-      operands, [](const Lanes &operand) { return operand.isUniform(); });
-  // Functions have a form for vectors alone.
-  if (areUniform && !isa<math::MathDialect>(op->getDialect())) {
-    return {computeUniform(op, operands), 0, {}};
+  bool isUniform =
+      !isFunction(op) && llvm::all_of(operands, [](const Lanes &operand) {
+        return operand.isUniform();
+      });
+  if (!isUniform) {
+    Lanes linear = computeLinear(op, operands);
+    if (linear.first) {
+      return linear;
+    }
+    if (Expr sum = computeMultiplyAdd(op)) {
+      return {sum};
+    }
   }
-  Lanes linear = computeLinear(op, operands);
-  if (linear.base) {
-    return linear;
-  }
-  if (Value sum = computeMultiplyAdd(op)) {
-    return {{}, 0, sum};
-  }
-  SmallVector<Value> vectors;
+  SmallVector<Value> values;
   for (const Lanes &operand : operands) {
-    vectors.push_back(asVector(operand));
+    values.push_back(isUniform ? operand.first : asVector(operand));
   }
-  return {{}, 0, computeVector(op, vectors)};
+  return {apply(op, values, isUniform)};
 }
 
 /// Null where `op` is no such sum.
-Value ScoreLanes::computeMultiplyAdd(Operation *op) {
+Expr ScoreLanes::computeMultiplyAdd(Operation *op) {
   std::optional<MultiplyAdd> sum = multiplyAddOf(op);
   if (!sum) {
     return {};
   }
-  Value a = vectorOf(sum->a);
-  if (sum->isDifference) {
-    a = make<arith::NegFOp>(a);
-  }
-  return make<math::FmaOp>(a, vectorOf(sum->b), vectorOf(sum->c));
+  Expr a = vectorOf(sum->a);
+  return fma(sum->isDifference ? -a : a, vectorOf(sum->b), vectorOf(sum->c));
 }
 
-ScoreLanes::Lanes ScoreLanes::add(const Lanes &a, const Lanes &c) {
-  if (a.vector || c.vector) {
-    return {{}, 0, make<arith::AddIOp>(asVector(a), asVector(c))};
+ScoreLanes::Lanes ScoreLanes::add(const Lanes &a, const Lanes &b) {
+  if (a.isVector() || b.isVector()) {
+    return {asVector(a) + asVector(b)};
   }
-  return {e.add(a.base, c.base), a.step + c.step, {}};
-}
-
-ScoreLanes::Lanes ScoreLanes::times(const Lanes &a, int64_t factor) {
-  if (a.vector) {
-    return {{}, 0, make<arith::MulIOp>(a.vector, splat(e.index(factor)))};
-  }
-  return {e.mul(a.base, factor), a.step * factor, {}};
+  return {a.first + b.first, a.step + b.step};
 }
 
 /// Sums and products with constants of what is linear; otherwise nothing.
 ScoreLanes::Lanes ScoreLanes::computeLinear(Operation *op,
                                             ArrayRef<Lanes> operands) {
   bool areLinear = llvm::all_of(operands, [](const Lanes &operand) {
-    return !operand.vector && operand.base.getType().isIndex();
+    return operand.first.getType().isIndex();
   });
   if (!areLinear) {
     return {};
@@ -213,61 +185,41 @@ ScoreLanes::Lanes ScoreLanes::computeLinear(Operation *op,
     return add(operands[0], operands[1]);
   }
   if (isa<arith::SubIOp>(op)) {
-    return {make<arith::SubIOp>(operands[0].base, operands[1].base),
-            operands[0].step - operands[1].step,
-            {}};
+    return {operands[0].first - operands[1].first,
+            operands[0].step - operands[1].step};
   }
   if (isa<arith::MulIOp>(op)) {
     for (unsigned i : {0, 1}) {
       IntegerAttr factor;
       if (matchPattern(op->getOperand(1 - i), m_Constant(&factor))) {
-        return times(operands[i], factor.getInt());
+        return operands[i] * factor.getInt();
       }
     }
   }
   return {};
 }
 
-Value ScoreLanes::computeUniform(Operation *op, ArrayRef<Lanes> operands) {
-  SmallVector<Value> scalars;
-  for (const Lanes &operand : operands) {
-    scalars.push_back(operand.base);
+/// The operation on scalars or vectors.
+Expr ScoreLanes::apply(Operation *op, ValueRange operands, bool isUniform) {
+  Type type = op->getResult(0).getType();
+  if (!isUniform) {
+    type = VectorType::get({lanes}, laneType(type));
   }
-  bool areIndices = llvm::all_of(
-      scalars, [](Value scalar) { return scalar.getType().isIndex(); });
-  if (areIndices && isa<arith::AddIOp>(op)) {
-    return e.add(scalars[0], scalars[1]);
-  }
-  if (isa<arith::RemSIOp>(op) && !isNegative(op->getOperand(0))) {
-    return make<arith::RemUIOp>(scalars[0], scalars[1]);
+  if (isa<arith::IndexCastOp>(op) && !isUniform) {
+    return e(operands[0]); // integers of lanes have one type
   }
   if (isa<arith::FloorDivSIOp>(op)) {
     return isNegative(op->getOperand(0))
-               ? divideDown(b, loc, scalars[0], scalars[1])
-               : make<arith::DivUIOp>(scalars[0], scalars[1]).getResult();
+               ? e(divideDown(e.builder, e.builder.getLoc(), operands[0],
+                              operands[1]))
+               : e.compute<arith::DivUIOp>(operands[0], operands[1]);
   }
-  IRMapping scalarOf;
-  scalarOf.map(op->getOperands(), scalars);
-  Operation *own = b.clone(*op, scalarOf);
-  own->setLoc(loc);
-  return own->getResult(0);
-}
-
-Value ScoreLanes::computeVector(Operation *op, ValueRange operands) {
-  Type type = VectorType::get({lanes}, laneType(op->getResult(0).getType()));
-  if (isa<arith::IndexCastOp>(op)) {
-    return operands[0]; // integers of lanes have one type
+  if (isa<arith::RemSIOp>(op) && isUniform && !isNegative(op->getOperand(0))) {
+    return e.compute<arith::RemUIOp>(operands[0], operands[1]);
   }
-  if (isa<arith::FloorDivSIOp>(op)) {
-    return isNegative(op->getOperand(0))
-               ? divideDown(b, loc, operands[0], operands[1])
-               : make<arith::DivUIOp>(operands[0], operands[1]).getResult();
-  }
-  OperationState state(loc, op->getName());
-  state.addOperands(operands);
-  state.addTypes(type);
-  state.addAttributes(op->getAttrs());
-  return b.create(state)->getResult(0);
+  OperationState state(e.builder.getLoc(), op->getName(), operands, type,
+                       op->getAttrs());
+  return e(e.builder.create(state)->getResult(0));
 }
 
 //===----------------------------------------------------------------------===//
@@ -307,113 +259,76 @@ ScoreLanes::Bounds ScoreLanes::boundsOf(ElementOp op) const {
                                                    : Bounds::unknown;
 }
 
-Value ScoreLanes::combineMasks(Value a, Value c) {
-  if (!a || !c) {
-    return a ? a : c;
-  }
-  auto widen = [&](Value mask) {
-    return isa<VectorType>(mask.getType()) ? mask : splat(mask);
-  };
-  if (a.getType() != c.getType()) {
-    a = widen(a);
-    c = widen(c);
-  }
-  return make<arith::AndIOp>(a, c);
-}
-
 /// Row and column of an element in the matrix that holds the tensor.
 ScoreLanes::Place ScoreLanes::placeOf(ElementOp op) {
   ArrayRef<int64_t> shape = shapeOf(op.getTable());
   Bounds bounds = boundsOf(op);
   Place place;
+  place.row = {e.index(0)};
   for (auto [axis, index] : llvm::enumerate(op.getIndices())) {
     Lanes own = expand(index);
     if (bounds == Bounds::unknown && !isWithin(ranges, index, shape[axis])) {
-      Value size = e.index(shape[axis]);
-      Value value = own.isUniform() ? own.base : asVector(own);
-      Value isBelow = make<arith::CmpIOp>(arith::CmpIPredicate::ult, value,
-                                          own.isUniform() ? size : splat(size));
-      place.isInside = combineMasks(place.isInside, isBelow);
+      Expr number = own.isUniform() ? own.first : asVector(own);
+      Expr size = Expr(shape[axis]).in(e.builder, number.getType());
+      place.isInside =
+          place.isInside &
+          e.compute<arith::CmpIOp>(arith::CmpIPredicate::ult, number, size);
     }
     if (axis + 1 == shape.size()) {
       place.column = own;
     } else {
-      place.row = axis == 0 ? own : add(times(place.row, shape[axis]), own);
+      place.row = axis == 0 ? own : add(place.row * shape[axis], own);
     }
   }
-  if (shape.size() == 1) {
-    place.row = {e.index(0), 0, {}};
-  }
-  bool isUniform = place.row.isUniform() && place.column.isUniform();
-  if (!isUniform && bounds != Bounds::unknown) {
-    place.isInside = bounds == Bounds::inside ? inside : tokens;
-  } else if (!isUniform) {
-    place.isInside = combineMasks(place.isInside, inside);
+  if (!place.isUniform()) {
+    place.isInside =
+        bounds == Bounds::insideOfTokens ? tokens : place.isInside & inside;
   }
   return place;
 }
 
+/// Booleans are bytes in memory; integers are kept to their range.
 ScoreLanes::Lanes ScoreLanes::read(ElementOp op) {
+  unsigned table = cast<BlockArgument>(op.getTable()).getArgNumber();
+  Value memref = e.buffer(captured[table - ScoreRegion::kIndices]);
   Place place = placeOf(op);
-  bool isUniform = place.row.isUniform() && place.column.isUniform();
-  return finish(op, isUniform ? loadUniform(op, place)
-                              : Lanes{{}, 0, loadLanes(op, place)});
-}
-
-static BlockArgument tableOf(ElementOp op) {
-  return cast<BlockArgument>(op.getTable());
-}
-
-ScoreLanes::Lanes ScoreLanes::loadUniform(ElementOp op, const Place &place) {
-  Value memref =
-      e.buffer(captured[tableOf(op).getArgNumber() - ScoreRegion::kIndices]);
-  Value row = place.row.base, column = place.column.base;
-  if (!place.isInside) {
-    return {e.loadScalar(memref, row, column), 0, {}};
+  bool isUniform = place.isUniform();
+  Expr value =
+      isUniform ? loadUniform(memref, place) : loadLanes(memref, place);
+  Type type = op.getType();
+  if (type.isInteger(1)) {
+    return {value != 0};
   }
-  auto orFirst = [&](Value index) -> Value {
-    return make<arith::SelectOp>(place.isInside, index, e.index(0));
-  };
-  Value element = e.loadScalar(memref, orFirst(row), orFirst(column));
-  Value zero = make<arith::ConstantOp>(b.getZeroAttr(element.getType()));
-  return {make<arith::SelectOp>(place.isInside, element, zero), 0, {}};
+  if (std::optional<ArrayRef<int64_t>> range = op.getRange();
+      range && type.isInteger()) {
+    value = min(max(value, (*range)[0]), (*range)[1] - 1);
+  }
+  return {isUniform || !type.isInteger() ? value
+                                         : toInteger(value, laneInteger)};
 }
 
-Value ScoreLanes::load(Value memref, Value row, Value column, Value mask) {
-  auto type = VectorType::get(
-      {lanes}, cast<MemRefType>(memref.getType()).getElementType());
-  Value place[] = {row, column};
-  if (!mask) {
-    return make<vector::LoadOp>(type, memref, ValueRange(place));
-  }
-  Value zero = make<arith::ConstantOp>(b.getZeroAttr(type));
-  return make<vector::MaskedLoadOp>(type, memref, ValueRange(place), mask,
-                                    zero);
+Expr ScoreLanes::loadUniform(Value memref, const Place &place) {
+  Expr element = e.load(memref, select(place.isInside, place.row.first, 0),
+                        select(place.isInside, place.column.first, 0));
+  return select(place.isInside, element, 0);
 }
 
-Value ScoreLanes::reverse(Value vector) {
-  SmallVector<int64_t> order;
-  for (int64_t i = lanes; i-- > 0;) {
-    order.push_back(i);
-  }
-  return make<vector::ShuffleOp>(vector, vector, order);
+Expr ScoreLanes::reverse(Expr vector) {
+  auto order = llvm::to_vector(llvm::reverse(llvm::seq(lanes)));
+  return vector ? e.compute<vector::ShuffleOp>(vector, vector, order) : vector;
 }
 
-Value ScoreLanes::loadLanes(ElementOp op, const Place &place) {
-  Value memref =
-      e.buffer(captured[tableOf(op).getArgNumber() - ScoreRegion::kIndices]);
-  Value mask = place.isInside;
-  if (mask && !isa<VectorType>(mask.getType())) {
-    mask = splat(mask);
-  }
-  bool isRow = place.row.isUniform() && !place.column.vector;
+Expr ScoreLanes::loadLanes(Value memref, const Place &place) {
+  auto ofLanes = VectorType::get({lanes}, e.builder.getI1Type());
+  Expr mask = place.isInside ? place.isInside.broadcast(ofLanes) : Expr();
+  Expr row = place.row.first, column = place.column.first;
+  bool isRow = place.row.isUniform() && !place.column.isVector();
   if (isRow && place.column.step == 1) {
-    return load(memref, place.row.base, place.column.base, mask);
+    return e.load({memref, {row, column}}, lanes, mask);
   }
   if (isRow && place.column.step == -1) {
-    Value first = e.add(place.column.base, -(lanes - 1));
     return reverse(
-        load(memref, place.row.base, first, mask ? reverse(mask) : Value()));
+        e.load({memref, {row, column - (lanes - 1)}}, lanes, reverse(mask)));
   }
   auto memory = cast<MemRefType>(memref.getType());
   SmallVector<int64_t> strides;
@@ -422,42 +337,12 @@ Value ScoreLanes::loadLanes(ElementOp op, const Place &place) {
       memory.getStridesAndOffset(strides, offset);
   assert(succeeded(known) && !ShapedType::isDynamic(strides[0]) &&
          "buffers have rows of one length");
-  Value offsets = asVector(add(times(place.row, strides[0]), place.column));
+  Expr offsets = asVector(add(place.row * strides[0], place.column));
   auto type = VectorType::get({lanes}, memory.getElementType());
-  Value all = mask ? mask : splat(make<arith::ConstantOp>(b.getBoolAttr(true)));
-  Value zero = make<arith::ConstantOp>(b.getZeroAttr(type));
-  return make<vector::GatherOp>(
-      type, memref, ValueRange{e.index(0), e.index(0)}, offsets, all, zero);
-}
-
-/// Booleans are bytes in memory; integers are kept to their range.
-ScoreLanes::Lanes ScoreLanes::finish(ElementOp op, Lanes element) {
-  bool isUniform = element.isUniform();
-  Value value = isUniform ? element.base : element.vector;
-  auto constant = [&](int64_t number) -> Value {
-    Type type = value.getType();
-    if (auto vector = dyn_cast<VectorType>(type)) {
-      return make<arith::ConstantOp>(DenseElementsAttr::get(
-          vector, b.getIntegerAttr(vector.getElementType(), number)));
-    }
-    return make<arith::ConstantOp>(b.getIntegerAttr(type, number));
-  };
-  Type type = op.getType();
-  if (type.isInteger(1)) {
-    value = make<arith::CmpIOp>(arith::CmpIPredicate::ne, value, constant(0));
-  } else if (type.isInteger()) {
-    if (std::optional<ArrayRef<int64_t>> range = op.getRange()) {
-      value = make<arith::MaxSIOp>(value, constant((*range)[0]));
-      value = make<arith::MinSIOp>(value, constant((*range)[1] - 1));
-    }
-    Type wanted = laneType(type);
-    if (!isUniform && wanted != type) {
-      Type lanesType = VectorType::get({lanes}, wanted);
-      value = isWide ? make<arith::ExtSIOp>(lanesType, value).getResult()
-                     : make<arith::TruncIOp>(lanesType, value).getResult();
-    }
-  }
-  return isUniform ? Lanes{value, 0, {}} : Lanes{{}, 0, value};
+  return e.compute<vector::GatherOp>(type, memref, e.valuesOf({0, 0}), offsets,
+                                     mask ? mask
+                                          : Expr(1).in(e.builder, ofLanes),
+                                     Expr(0).in(e.builder, type));
 }
 
 } // namespace hova

@@ -32,9 +32,7 @@ public:
              mlir::ValueRange captured, const ScoreExtents &extents);
 
   /// Says what an index is, for all lanes.
-  void setIndex(mlir::Value index, mlir::Value value) {
-    known[index] = {value, 0, {}};
-  }
+  void setIndex(mlir::Value index, Expr value) { known[index] = {value}; }
   /// Computes what depends on `sources` alone, here and not where it is asked
   /// for.
   void hoist(unsigned sources);
@@ -42,70 +40,61 @@ public:
   /// Begins a vector of `lanes` keys from key `first` on. `inside` has the
   /// lanes whose key is one of the extents, or is null, which is all; `tokens`
   /// those that hold no slots.
-  void beginLanes(mlir::Value first, int64_t lanes, mlir::Value inside,
-                  mlir::Value tokens);
-  void setRaw(mlir::Value vector) {
-    known[form.region.getRaw()] = {{}, 0, vector};
-  }
+  void beginLanes(Expr first, int64_t lanes, Expr inside, Expr tokens);
+  void setRaw(Expr vector) { known[form.region.getRaw()] = {vector}; }
 
   /// A number or a condition of the region, as a vector.
-  mlir::Value vectorOf(mlir::Value value);
+  Expr vectorOf(mlir::Value value);
 
 private:
-  /// `base + step * lane`, or `vector` where that is there.
+  /// `first + step * lane`, where `first` is a scalar; or a vector.
   struct Lanes {
-    mlir::Value base;
+    Expr first;
     int64_t step = 0;
-    mlir::Value vector;
 
-    bool isUniform() const { return !vector && step == 0; }
+    bool isVector() const {
+      return mlir::isa<mlir::VectorType>(first.getType());
+    }
+    bool isUniform() const { return step == 0 && !isVector(); }
+    Lanes operator*(int64_t factor) const {
+      return {first * factor, step * factor};
+    }
   };
 
   Lanes expand(mlir::Value value);
   Lanes compute(mlir::Value value);
   Lanes computeLinear(mlir::Operation *op, llvm::ArrayRef<Lanes> operands);
-  mlir::Value computeUniform(mlir::Operation *op,
-                             llvm::ArrayRef<Lanes> operands);
-  mlir::Value computeVector(mlir::Operation *op, mlir::ValueRange operands);
-  mlir::Value computeMultiplyAdd(mlir::Operation *op);
-  mlir::Value asVector(const Lanes &value);
+  Expr computeMultiplyAdd(mlir::Operation *op);
+  Expr apply(mlir::Operation *op, mlir::ValueRange operands, bool isUniform);
+  Expr asVector(const Lanes &value);
+  Lanes add(const Lanes &a, const Lanes &b);
   mlir::Type laneType(mlir::Type type) const;
   bool isNegative(mlir::Value value) const;
 
   // Elements.
   struct Place {
     Lanes row, column;
-    mlir::Value isInside; ///< i1 or a vector of it; null: always
+    Expr isInside; ///< i1 or a vector of it; null: always
+
+    bool isUniform() const { return row.isUniform() && column.isUniform(); }
   };
   Lanes read(ElementOp op);
   Place placeOf(ElementOp op);
-  Lanes loadUniform(ElementOp op, const Place &place);
-  mlir::Value loadLanes(ElementOp op, const Place &place);
-  mlir::Value load(mlir::Value memref, mlir::Value row, mlir::Value column,
-                   mlir::Value mask);
-  Lanes finish(ElementOp op, Lanes element);
+  Expr loadUniform(mlir::Value memref, const Place &place);
+  Expr loadLanes(mlir::Value memref, const Place &place);
+  Expr reverse(Expr vector);
   enum class Bounds { inside, insideOfTokens, unknown };
   Bounds boundsOf(ElementOp op) const;
 
-  Lanes add(const Lanes &a, const Lanes &b);
-  Lanes times(const Lanes &a, int64_t factor);
-  mlir::Value reverse(mlir::Value vector);
-  mlir::Value splat(mlir::Value scalar);
-  mlir::Value combineMasks(mlir::Value a, mlir::Value b);
-  template <typename OpTy, typename... Args> OpTy make(Args &&...args) {
-    return e.make<OpTy>(std::forward<Args>(args)...);
-  }
-
   KernelEmitter &e;
-  mlir::OpBuilder &b;
-  mlir::Location loc;
   const ScoreForm &form;
   mlir::ValueRange captured;
   /// Of all indices, of those of tokens and of those of slots.
   ScoreForm::Ranges ranges, tokenRanges, slotRanges;
-  bool hasSlots, isWide;
+  bool hasSlots;
+  mlir::Type laneInteger; ///< what integers of lanes are
   int64_t lanes = 0;
-  mlir::Value inside, tokens;
+  Expr inside, tokens;
   llvm::DenseMap<mlir::Value, Lanes> known;
 };
 

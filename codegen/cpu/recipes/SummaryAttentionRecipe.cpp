@@ -12,343 +12,400 @@
 //
 // Softmax adds eps to the features of keys: S has one row more, the sum of the
 // values, and F one column more, eps times the sum of the query's features.
+//
+// Causal: besides the sums of the blocks before it, a query reads the keys of
+// its own block up to its token, by their scores:
+//
+//   A_ij = (phi_q(q_i) . e_j) 2^(c_j - c_i) + eps * sum phi_q(q_i)     j <= i
+//   O_i  = (2^(peak - c_i) phi_q(q_i) S + sum_j A_ij v_j) / the same with ones
+//
+// where c_j is the largest exponent up to key j, e_j the exponentials of key j
+// relative to it, and peak that of the blocks before. No key after i has a part
+// in row i: its score is replaced by zero, whatever it is.
 
-#include "codegen/cpu/TileOps.h"
 #include "codegen/cpu/recipes/AttentionTokenLanes.h"
+#include "codegen/cpu/recipes/FeatureRows.h"
 #include "codegen/cpu/recipes/ProductPanels.h"
 #include "codegen/cpu/recipes/Recipe.h"
 #include "codegen/cpu/recipes/RowBlocks.h"
-#include "codegen/cpu/recipes/SummaryAttentionEmitter.h"
-#include "dialect/DenseOps.h"
+#include "codegen/cpu/recipes/Transpose.h"
 
 using namespace mlir;
 
 namespace hova {
 
-/// The scratch that is no row of features, in its order.
-static SmallVector<SmallVector<int64_t>>
-scratchShapes(const SummaryAttentionLayout &l) {
-  SmallVector<SmallVector<int64_t>> shapes = {
-      {l.depth, l.stateStride}, {1, l.depth}, {1, 1}, {l.sizes.block, 1}};
-  if (l.isCausal) {
-    shapes.push_back({l.sizes.count, l.paddedTokens});
-    shapes.push_back({1, l.paddedTokens});
-    shapes.push_back({1, l.paddedTokens});
-    shapes.push_back({l.tileRows, paddedStride(l.paddedTokens, 4)});
-    shapes.push_back({1, l.sizes.stride});
-  }
-  return shapes;
-}
+/// The reciprocal of a denominator above this, and a product with it, stay in
+/// f32.
+static constexpr double kLeastDenominator = 0x1p-64;
+/// The features of a query whose denominator is smaller are enlarged until it
+/// is this, which the result does not see; where it is 0, since all products
+/// vanish, by as much as f32 has.
+static constexpr double kEnlargedDenominator = 0x1p-32;
+static constexpr double kLargestFactor = 0x1p+127;
 
-SummaryAttentionEmitter::SummaryAttentionEmitter(KernelEmitter &emitter,
-                                                 SummaryAttentionOp op,
-                                                 Value weight)
-    : e(emitter), b(emitter.builder), loc(emitter.loc), op(op),
-      layout(op, emitter.schedule),
-      queries(emitter, sizes, scratch, op.getQuery(), weight),
-      slots(emitter.buffer(op.getSummary())),
-      result(emitter.buffer(op.getResult())) {
-  if (layout.isCausal) {
-    keys.emplace(emitter, sizes, scratch, op.getKey(), weight);
+namespace {
+/// Sizes, and buffers that `layout` places.
+struct SummaryAttentionScratch {
+  Value takeCausal(ArrayRef<int64_t> shape) {
+    return isCausal ? layout.take(shape) : Value();
   }
-  Value *buffers[] = {&state, &ones,  &peak,   &inverse, &packed,
-                      &peaks, &valid, &scores, &saved};
-  for (auto [buffer, shape] : llvm::zip(buffers, scratchShapes(layout))) {
-    *buffer =
-        e.scratchView(scratch.take(staticSize(shape)), shape, b.getF32Type());
+
+  SummaryAttentionOp op;
+  const CpuSchedule &schedule;
+  ScratchLayout layout;
+
+  FeatureSizes sizes{op, op.getQuery(), op.getSummary()};
+  bool isCausal = op.getKey() != nullptr;
+  /// Rows of the merged sums: the features, and of softmax the plain values.
+  int64_t depth = sizes.count + (sizes.hasMaximum() ? 1 : 0);
+  int64_t tileColumns = schedule.tileColumns;
+  int64_t paddedTokens = llvm::alignTo(sizes.block, tileColumns);
+
+  FeatureRows::Scratch queryRows{sizes, layout};
+  FeatureRows::Scratch keyRows =
+      isCausal ? FeatureRows::Scratch(sizes, layout) : FeatureRows::Scratch();
+  /// Merged sums, those of ones, and the exponent that they are relative to.
+  Value state = layout.take({depth, paddedStride(sizes.valueWidth, 4)});
+  Value ones = layout.take({1, depth});
+  Value peak = layout.take({1, 1});
+  /// Inverse denominators of the block, or of a row block if it is causal.
+  Value inverse = layout.take({sizes.block, 1});
+  /// Features of keys, the exponents that they are relative to, and which keys
+  /// count.
+  Value packed = takeCausal({sizes.count, paddedTokens});
+  Value peaks = takeCausal({1, paddedTokens});
+  Value valid = takeCausal({1, paddedTokens});
+  /// Of a row block.
+  Value scores = takeCausal({std::min(schedule.tileRows, sizes.block),
+                             paddedStride(paddedTokens, 4)});
+  /// The features of one query as they were.
+  Value saved = takeCausal({1, sizes.stride});
+};
+
+struct SummaryAttentionEmitter : SummaryAttentionScratch {
+  KernelEmitter &e;
+  Value weight;
+  FeatureRows queries{e, sizes, queryRows, op.getQuery(), weight};
+  FeatureRows keys{e, sizes, keyRows, op.getKey(), weight};
+  KeyMask mask{e, valid, op.getKeyValid()};
+  Value slots = e.buffer(op.getSummary()), result = e.buffer(op.getResult());
+  // Of the current unit.
+  TokenBlock block = {};
+  Expr keyHead = {};
+
+  void emit() {
+    e.forLoop("query_block", e.begin, e.end, 1, [&](Expr unit) {
+      block = tokenBlockOf(unit, sizes);
+      keyHead = block.head / op.getGroup();
+      mergeBefore(unit);
+      forEachLength(e, block, sizes,
+                    [&](int64_t tokens) { emitBlock(tokens); });
+    });
   }
-}
 
-int64_t SummaryAttentionEmitter::scratchBytes(SummaryAttentionOp op,
-                                              const CpuSchedule &schedule) {
-  SummaryAttentionLayout layout(op, schedule);
-  ScratchLayout scratch;
-  for (int i = 0; i <= layout.isCausal; ++i) {
-    FeatureRows::takeScratch(layout.sizes, scratch);
-  }
-  for (ArrayRef<int64_t> shape : scratchShapes(layout)) {
-    scratch.take(staticSize(shape));
-  }
-  return scratch.bytes;
-}
+  //===--------------------------------------------------------------------===//
+  // Merged sums
+  //===--------------------------------------------------------------------===//
 
-void SummaryAttentionEmitter::emit() {
-  e.forLoop("query_block", e.begin, e.end, 1, [&](Value unit) {
-    Value block = e.rem(unit, sizes.blocks), pair = e.div(unit, sizes.blocks);
-    batch = e.div(pair, sizes.heads);
-    head = e.rem(pair, sizes.heads);
-    keyHead = layout.group == 1 ? head : e.div(head, layout.group);
-    token = e.mul(block, sizes.block);
-    queryRow = e.add(e.mul(batch, sizes.tokens), token);
-    mergeBefore(unit, block);
-    if (sizes.last == sizes.block) {
-      return emitBlock(sizes.block);
-    }
-    // A body for each length, whose loops have constant bounds.
-    Value last = e.index(sizes.blocks - 1);
-    for (auto [predicate, tokens] :
-         {std::pair(arith::CmpIPredicate::ne, sizes.block),
-          std::pair(arith::CmpIPredicate::eq, sizes.last)}) {
-      Value is = make<arith::CmpIOp>(predicate, block, last);
-      int64_t own = tokens;
-      e.ifThen(is, [&] { emitBlock(own); });
-    }
-  });
-}
-
-//===----------------------------------------------------------------------===//
-// Merged sums
-//===----------------------------------------------------------------------===//
-
-/// The slots that the block reads and the thread has not merged yet.
-void SummaryAttentionEmitter::mergeBefore(Value unit, Value block) {
-  Value pair = e.div(unit, sizes.blocks);
-  if (layout.group > 1) {
+  /// The slots that the block reads and the thread has not merged yet.
+  void mergeBefore(Expr unit) {
+    int64_t merged = shapeOf(op.getSummary())[2];
     // Heads that share one of keys follow each other, and divide all heads.
-    pair = e.div(pair, layout.group);
-  }
-  Value firstSlot = e.mul(pair, layout.merged);
-  auto equal = arith::CmpIPredicate::eq;
-  Value isFirst = make<arith::CmpIOp>(equal, unit, e.begin);
-  Value isNew = make<arith::OrIOp>(
-      isFirst, make<arith::CmpIOp>(equal, block, e.index(0)));
-  e.ifThen(isNew, [&] { clearState(); });
-  Value zero = e.index(0), from, to;
-  if (layout.isCausal) {
-    // Of a block that follows, the one before it.
-    to = block;
-    Value before = make<arith::MaxUIOp>(block, e.index(1));
-    from = make<arith::SelectOp>(isNew, zero, e.add(before, -1));
-  } else {
-    from = zero;
-    to = make<arith::SelectOp>(isNew, e.index(layout.merged), zero);
-  }
-  e.forLoop("token_block", from, to, 1,
-            [&](Value slot) { mergeSlot(e.add(firstSlot, slot)); });
-}
-
-void SummaryAttentionEmitter::clearState() {
-  auto clear = [&](Value matrix, Value row, int64_t width) {
-    e.forEachChunk(width, [&](Value column, int64_t lanes, int64_t inside) {
-      e.storeRow(e.splat(0, lanes), matrix, row, column, inside);
+    Expr firstSlot = unit / sizes.blocks / op.getGroup() * merged;
+    Expr isFirst = unit == e.begin;
+    Expr isNew = isFirst | (block.number == 0);
+    e.ifThen(isNew, [&] {
+      e.forLoop("features", depth,
+                [&](Expr row) { clearRow(state, row, sizes.valueWidth); });
+      clearRow(ones, 0, depth);
+      e.store(kNoKeyMaximum, peak, 0, 0);
     });
-  };
-  e.forLoop("features", e.index(0), e.index(layout.depth), 1,
-            [&](Value row) { clear(state, row, sizes.valueWidth); });
-  clear(ones, e.index(0), layout.depth);
-  make<memref::StoreOp>(e.scalar(kNoKeyMaximum), peak,
-                        ValueRange{e.index(0), e.index(0)});
-}
-
-/// Two to the power of a scalar.
-Value SummaryAttentionEmitter::exponential(Value exponent) {
-  return make<vector::ExtractOp>(make<Exp2Op>(e.splat(exponent, 16)), 0);
-}
-
-/// state = state 2^(peak - new peak) + slot 2^(maximum - new peak), but for the
-/// plain values, which are relative to nothing.
-void SummaryAttentionEmitter::mergeSlot(Value slot) {
-  Value zero = e.index(0), width = e.index(sizes.valueWidth);
-  Value first = e.mul(slot, sizes.count + summaryExtraRows(sizes.map));
-  Value before, own;
-  if (sizes.hasMaximum()) {
-    Value old = e.loadScalar(peak, zero, zero);
-    Value maximum = e.loadScalar(slots, e.add(first, sizes.count + 1), zero);
-    Value next = make<arith::MaxNumFOp>(old, maximum);
-    before = exponential(make<arith::SubFOp>(old, next));
-    own = exponential(make<arith::SubFOp>(maximum, next));
-    make<memref::StoreOp>(next, peak, ValueRange{zero, zero});
-  }
-  auto mergeRows = [&](int64_t from, int64_t to, bool scales) {
-    e.forLoop("features", e.index(from), e.index(to), 1, [&](Value r) {
-      Value slotRow = e.add(first, r);
-      e.forEachChunk(
-          sizes.valueWidth, [&](Value column, int64_t lanes, int64_t inside) {
-            Value sum = e.loadRow(state, r, column, lanes, inside);
-            Value part = e.loadRow(slots, slotRow, column, lanes, inside);
-            if (scales) {
-              part = make<arith::MulFOp>(part, e.splat(own, lanes));
-              sum = make<math::FmaOp>(sum, e.splat(before, lanes), part);
-            } else {
-              sum = make<arith::AddFOp>(sum, part);
-            }
-            e.storeRow(sum, state, r, column, inside);
-          });
-      Value sum = e.loadScalar(ones, zero, r);
-      Value part = e.loadScalar(slots, slotRow, width);
-      if (scales) {
-        part = make<arith::MulFOp>(part, own);
-        sum = make<math::FmaOp>(sum, before, part);
-      } else {
-        sum = make<arith::AddFOp>(sum, part);
-      }
-      make<memref::StoreOp>(sum, ones, ValueRange{zero, r});
-    });
-  };
-  mergeRows(0, sizes.count, sizes.hasMaximum());
-  if (sizes.hasMaximum()) {
-    mergeRows(sizes.count, layout.depth, /*scales=*/false);
-  }
-}
-
-//===----------------------------------------------------------------------===//
-// Queries
-//===----------------------------------------------------------------------===//
-
-void SummaryAttentionEmitter::emitBlock(int64_t tokens) {
-  queries.emitProducts(queryRow, head, tokens);
-  emitQueryFeatures(tokens);
-  if (layout.isCausal) {
-    emitKeyFeatures(tokens);
-    return emitCausalRows(tokens);
-  }
-  e.forLoop("queries", e.index(0), e.index(tokens), 1, [&](Value i) {
-    writeInverse(
-        i, [&] { return queries.dot(i, ones, layout.depth); },
-        [&](Value factor) { queries.enlarge(i, factor, queries.matrix(), i); });
-  });
-  forEachEvenBlock(
-      e, "queries", tokens, e.schedule.tileRows,
-      [&](Value row, int64_t height) { emitResults(row, height, Value()); });
-}
-
-void SummaryAttentionEmitter::emitQueryFeatures(int64_t tokens) {
-  if (!sizes.hasExponentials()) {
-    return;
-  }
-  e.forLoop("queries", e.index(0), e.index(tokens), 1, [&](Value i) {
-    if (!sizes.hasMaximum()) {
-      return queries.exponentiate(i, e.scalar(sizes.shift()), 0);
+    Expr from = 0, to;
+    if (isCausal) {
+      // Of a block that follows, the one before it.
+      from = select(isNew, 0, max(block.number, 1) - 1);
+      to = block.number;
+    } else {
+      to = select(isNew, merged, 0);
     }
-    Value shift = make<arith::NegFOp>(queries.maximum(i));
-    queries.exponentiate(i, shift, sizes.eps);
-    Value weight = make<arith::MulFOp>(queries.sum(i), e.scalar(sizes.eps));
-    make<memref::StoreOp>(weight, queries.matrix(),
-                          ValueRange{i, e.index(sizes.count)});
-  });
-}
-
-/// Where nothing is added that keeps it away from 0. Features are not negative,
-/// and those of a key that counts are eps at least.
-bool SummaryAttentionEmitter::canVanish() {
-  double least = std::max({op.getStabilizer().convertToDouble(),
-                           op.getDenominatorEps().convertToDouble(),
-                           sizes.eps * sizes.eps});
-  return least < kLeastDenominator;
-}
-
-/// n R of a row, with what is added to it; `factor`, unless it is null, is what
-/// the row's features were enlarged by.
-Value SummaryAttentionEmitter::denominatorOf(Value sum, Value factor) {
-  double normalizer =
-      static_cast<double>(featureNormalizer(sizes.map, sizes.count));
-  auto enlarged = [&](double constant) -> Value {
-    Value own = e.scalar(constant);
-    return factor ? make<arith::MulFOp>(own, factor).getResult() : own;
-  };
-  Value own = make<arith::MulFOp>(sum, e.scalar(1.0 / normalizer));
-  double stabilizer = op.getStabilizer().convertToDouble();
-  if (stabilizer > 0) {
-    Value isSmall =
-        make<arith::CmpFOp>(arith::CmpFPredicate::OLE, make<math::AbsFOp>(own),
-                            enlarged(stabilizer));
-    own = make<arith::SelectOp>(
-        isSmall, make<arith::AddFOp>(own, enlarged(2 * stabilizer)), own);
+    e.forLoop("token_block", from, to, 1,
+              [&](Expr slot) { mergeSlot(firstSlot + slot); });
   }
-  double eps = op.getDenominatorEps().convertToDouble();
-  return eps > 0 ? make<arith::AddFOp>(own, enlarged(eps)).getResult() : own;
-}
 
-/// Stores what the sums of the row at `place` are multiplied with: 1 / (n R), 0
-/// where R is 0. `sum` makes the row's sum of products; where R is so small
-/// that its reciprocal may leave f32, `enlarge` multiplies the features of the
-/// query first.
-void SummaryAttentionEmitter::writeInverse(
-    Value place, llvm::function_ref<Value()> sum,
-    llvm::function_ref<void(Value)> enlarge) {
-  double normalizer =
-      static_cast<double>(featureNormalizer(sizes.map, sizes.count));
-  auto isZero = [&](Value own) {
-    return make<arith::CmpFOp>(arith::CmpFPredicate::OEQ, own, e.scalar(0));
-  };
-  auto store = [&](Value own) {
-    Value inverted = make<arith::DivFOp>(e.scalar(1.0 / normalizer), own);
-    Value factor = make<arith::SelectOp>(isZero(own), e.scalar(0), inverted);
-    make<memref::StoreOp>(factor, inverse, ValueRange{place, e.index(0)});
-  };
-  Value own = denominatorOf(sum(), Value());
-  store(own);
-  if (!canVanish()) {
-    return;
+  void clearRow(Value matrix, Expr row, int64_t width) {
+    e.forEachChunk(width,
+                   [&](const Chunk &at) { e.store(0, matrix, row, at); });
   }
-  Value isSmall =
-      make<arith::CmpFOp>(arith::CmpFPredicate::OLE, make<math::AbsFOp>(own),
-                          e.scalar(kLeastDenominator));
-  e.ifThen(isSmall, [&] {
-    Value factor = make<arith::SelectOp>(
-        isZero(own), e.scalar(kLargestFactor),
-        make<arith::DivFOp>(e.scalar(kEnlargedDenominator), own));
-    enlarge(factor);
-    store(denominatorOf(sum(), factor));
-  });
-}
 
-/// The results of `height` queries; `limit` keys of the block are read besides
-/// the merged sums, unless it is null.
-void SummaryAttentionEmitter::emitResults(Value row, int64_t height,
-                                          Value limit) {
-  Value zero = e.index(0), outRow = e.add(queryRow, row);
-  Value factorRow = limit ? zero : row;
-  forEachTileColumn(
-      e, sizes.valueWidth, [&](Value column, int64_t lanes, int64_t inside) {
-        IntegerAttr columns;
-        if (inside < lanes) {
-          columns = b.getI64IntegerAttr(inside);
-        }
-        auto type = VectorType::get({height, lanes}, b.getF32Type());
-        auto columnOf = [&](Value own) {
-          return e.add(e.mul(own, sizes.valueWidth), column);
-        };
-        Value sum = make<TileProductOp>(type, queries.matrix(), row, zero,
-                                        state, ValueRange{zero, column},
-                                        e.index(layout.depth), columns);
-        if (limit) {
-          sum = make<TileProductOp>(
-              type, scores, zero, zero, e.buffer(op.getValue()),
-              ValueRange{queryRow, columnOf(keyHead)}, limit, columns,
-              /*init=*/sum);
-        }
-        Value factor =
-            make<TileLoadOp>(VectorType::get({height, 1}, b.getF32Type()),
-                             inverse, factorRow, zero, IntegerAttr());
-        Value scaled =
-            make<arith::MulFOp>(sum, make<vector::BroadcastOp>(type, factor));
-        make<TileStoreOp>(scaled, result, outRow, columnOf(head), columns);
+  /// state = state 2^(peak - new peak) + slot 2^(maximum - new peak), but for
+  /// the plain values, which are relative to nothing.
+  void mergeSlot(Expr slot) {
+    Expr first = slot * (sizes.count + summaryExtraRows(sizes.map));
+    Expr before, own;
+    if (sizes.hasMaximum()) {
+      Expr old = e.load(peak, 0, 0);
+      Expr maximum = e.load(slots, first + (sizes.count + 1), 0);
+      Expr next = max(old, maximum);
+      before = exp2(old - next);
+      own = exp2(maximum - next);
+      e.store(next, peak, 0, 0);
+    }
+    auto mergeRows = [&](int64_t from, int64_t to, bool scales) {
+      auto merge = [&](Expr sum, Expr part) {
+        return scales ? fma(sum, before, part * own) : sum + part;
+      };
+      e.forLoop("features", from, to, 1, [&](Expr r) {
+        e.forEachChunk(sizes.valueWidth, [&](const Chunk &at) {
+          Expr part = e.load(slots, first + r, at);
+          e.store(merge(e.load(state, r, at), part), state, r, at);
+        });
+        Expr part = e.load(slots, first + r, sizes.valueWidth);
+        e.store(merge(e.load(ones, 0, r), part), ones, 0, r);
       });
-}
+    };
+    mergeRows(0, sizes.count, sizes.hasMaximum());
+    if (sizes.hasMaximum()) {
+      mergeRows(sizes.count, depth, /*scales=*/false);
+    }
+  }
 
-//===----------------------------------------------------------------------===//
-// The recipe
-//===----------------------------------------------------------------------===//
+  //===--------------------------------------------------------------------===//
+  // Queries
+  //===--------------------------------------------------------------------===//
+
+  void emitBlock(int64_t tokens) {
+    queries.emitProducts(block.row, block.head, tokens);
+    if (sizes.hasExponentials()) {
+      e.forLoop("queries", tokens, [&](Expr i) { emitQueryFeatures(i); });
+    }
+    if (isCausal) {
+      emitKeyFeatures(tokens);
+      transposeKeys(tokens);
+      return emitCausalRows(tokens);
+    }
+    e.forLoop("queries", tokens, [&](Expr i) {
+      writeInverse(
+          i, [&] { return queries.dot(i, ones, depth); },
+          [&](Expr factor) { queries.enlarge(i, factor, queries.rows, i); });
+    });
+    forEachEvenBlock(
+        e, "queries", tokens, e.schedule.tileRows,
+        [&](Expr row, int64_t height) { emitResults(row, height, {}); });
+  }
+
+  void emitQueryFeatures(Expr i) {
+    if (!sizes.hasMaximum()) {
+      return queries.exponentiate(i, sizes.shift());
+    }
+    queries.exponentiate(i, -queries.maximum(i), sizes.eps);
+    e.store(queries.sum(i) * sizes.eps, queries.rows, i, sizes.count);
+  }
+
+  /// Whether a denominator may be small and not 0: where nothing is added that
+  /// keeps it away from 0. Features are not negative, and those of a key that
+  /// counts are eps at least.
+  bool canVanish() {
+    double least = std::max({op.getStabilizer().convertToDouble(),
+                             op.getDenominatorEps().convertToDouble(),
+                             sizes.eps * sizes.eps});
+    return least < kLeastDenominator;
+  }
+
+  /// n R of a row, with what is added to it; `factor`, unless it is null, is
+  /// what the row's features were enlarged by.
+  Expr denominatorOf(Expr sum, Expr factor) {
+    double stabilizer = op.getStabilizer().convertToDouble();
+    double eps = op.getDenominatorEps().convertToDouble();
+    auto enlarged = [&](double constant) {
+      return factor ? factor * constant : Expr(constant);
+    };
+    Expr own = sum * sizes.productWeight();
+    if (stabilizer > 0) {
+      Expr isSmall = abs(own) <= enlarged(stabilizer);
+      own = select(isSmall, own + enlarged(2 * stabilizer), own);
+    }
+    return eps > 0 ? own + enlarged(eps) : own;
+  }
+
+  /// Stores what the sums of the row at `place` are multiplied with: 1 / (n R),
+  /// 0 where R is 0. `sum` makes the row's sum of products; where R is so small
+  /// that its reciprocal may leave f32, `enlarge` multiplies the features of
+  /// the query first.
+  void writeInverse(Expr place, llvm::function_ref<Expr()> sum,
+                    llvm::function_ref<void(Expr)> enlarge) {
+    auto invert = [&](Expr factor) {
+      Expr own = denominatorOf(sum(), factor);
+      Expr inverted = sizes.productWeight() / own;
+      e.store(select(own == 0, 0, inverted), inverse, place, 0);
+      return own;
+    };
+    Expr own = invert({});
+    if (canVanish()) {
+      e.ifThen(abs(own) <= kLeastDenominator, [&] {
+        Expr factor =
+            select(own == 0, kLargestFactor, kEnlargedDenominator / own);
+        enlarge(factor);
+        invert(factor);
+      });
+    }
+  }
+
+  /// The results of `height` queries; `limit` keys of the block are read
+  /// besides the merged sums, unless it is null.
+  void emitResults(Expr row, int64_t height, Expr limit) {
+    int64_t width = sizes.valueWidth;
+    forEachTileColumn(e, width, [&](const Chunk &at) {
+      TilePlace place(row, height, at);
+      Expr sum = e.multiply(place, {queries.rows, {row, 0}},
+                            {state, {0, at.column}}, depth);
+      if (limit) {
+        sum = e.multiply(
+            place, {scores, {0, 0}},
+            {e.buffer(op.getValue()), {block.row, keyHead * width + at.column}},
+            limit, sum);
+      }
+      Expr factor = e.load(inverse, {limit ? Expr(0) : row, 0, height});
+      e.store(sum * factor, result,
+              {block.row + row, height, at + block.head * width});
+    });
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Keys of a causal block
+  //===--------------------------------------------------------------------===//
+
+  void emitKeyFeatures(int64_t tokens) {
+    // Lanes after the last token are read, though what they give is not.
+    clearRow(peaks, 0, paddedTokens);
+    clearRow(valid, 0, paddedTokens);
+    if (mask) {
+      mask.write(block, tokens);
+    }
+    keys.emitProducts(block.row, keyHead, tokens);
+    e.fold("tokens", 0, tokens, 1, e.load(peak, 0, 0),
+           [&](Expr i, Expr largest) {
+             Expr counts = mask.counts(i), shift = sizes.shift();
+             if (sizes.hasMaximum()) {
+               Expr own = select(counts, keys.maximum(i), largest);
+               largest = max(largest, own);
+               e.store(largest, peaks, 0, i);
+               shift = -largest;
+             }
+             keys.finishKey(i, shift, counts);
+             return largest;
+           });
+  }
+
+  /// packed[r][j] = feature r of key j, up to the end of the tile of the last.
+  void transposeKeys(int64_t tokens) {
+    // 16 keys, of which `count` exist.
+    auto transposeTokens = [&](Expr token, int64_t count) {
+      e.forEachChunk(sizes.count, kTransposed, [&](const Chunk &features) {
+        Chunk own{features.column, kTransposed, features.valid};
+        transposeBlock(
+            e, count, own.valid,
+            [&](int64_t i) { return e.load(keys.rows, token + i, own); },
+            [&](Expr column, int64_t i) {
+              e.store(column, packed, own.column + i, {token, kTransposed});
+            });
+      });
+    };
+    int64_t whole = tokens / kTransposed * kTransposed;
+    if (whole) {
+      e.forLoop("tokens", 0, whole, kTransposed,
+                [&](Expr token) { transposeTokens(token, kTransposed); });
+    }
+    // The last tile of scores reads whole lanes.
+    int64_t padded = llvm::alignTo(tokens, tileColumns);
+    for (int64_t token = whole; token < padded; token += kTransposed) {
+      transposeTokens(token,
+                      std::clamp<int64_t>(tokens - token, 0, kTransposed));
+    }
+  }
+
+  /// The scores of queries `row` to `row + height`, from row `to` of them.
+  void emitScores(Expr row, int64_t height, Expr tiles, Expr to) {
+    e.forLoop("tiles", tiles, [&](Expr tile) {
+      TilePlace place(to, tile * tileColumns, height, tileColumns);
+      Expr own = e.multiply(place, {queries.rows, {row, 0}},
+                            {packed, {0, place.column}}, sizes.count);
+      e.store(own, scores, place);
+    });
+  }
+
+  /// A_ij for some keys j, from the products of features.
+  Expr maskScores(Expr own, Expr query, const Chunk &at) {
+    if (sizes.hasMaximum()) {
+      Expr factor = exp2(e.load(peaks, 0, at) - e.load(peaks, 0, query));
+      own = fma(own, factor, e.load(queries.rows, query, sizes.count));
+    }
+    Type i32 = e.builder.getI32Type();
+    Expr token = e.iota(at.lanes) + toInteger(at.column, i32);
+    Expr isBefore = token <= toInteger(query, i32);
+    return select(isBefore & mask.counts(at), own, 0);
+  }
+
+  /// Scores of row `i`, masked, and the sum of products of its query, whose
+  /// features become relative to the exponent of its own keys.
+  Expr emitCausalSum(Expr i, Expr query, Expr tiles) {
+    Expr start = e.splat(0, tileColumns);
+    Expr lanes = e.fold("tiles", 0, tiles, 1, start, [&](Expr tile, Expr sum) {
+      Chunk at{tile * tileColumns, tileColumns};
+      Expr own = maskScores(e.load(scores, i, at), query, at);
+      e.store(own, scores, i, at);
+      return sum + own;
+    });
+    Expr sum = reduceVector(vector::CombiningKind::ADD, lanes);
+    if (sizes.hasMaximum()) {
+      Expr factor = exp2(e.load(peak, 0, 0) - e.load(peaks, 0, query));
+      queries.rewrite(query, [&](Expr own) { return own * factor; });
+    }
+    return queries.dot(query, ones, depth) + sum;
+  }
+
+  void emitCausalRows(int64_t tokens) {
+    auto emitRows = [&](Expr row, int64_t height) {
+      Expr limit = row + height;
+      Expr tiles = (limit + (tileColumns - 1)) / tileColumns;
+      emitScores(row, height, tiles, 0);
+      e.forLoop("queries", height, [&](Expr i) {
+        Expr query = row + i;
+        if (canVanish()) {
+          e.forEachChunk(sizes.count + 1, [&](const Chunk &at) {
+            e.store(e.load(queries.rows, query, at), saved, 0, at);
+          });
+        }
+        writeInverse(
+            i, [&] { return emitCausalSum(i, query, tiles); },
+            [&](Expr factor) {
+              queries.enlarge(query, factor, saved, 0);
+              emitScores(query, 1, tiles, i);
+            });
+      });
+      emitResults(row, height, limit);
+    };
+    forEachEvenBlock(e, "queries", tokens, e.schedule.tileRows, emitRows);
+  }
+};
+} // namespace
 
 static int64_t scratchBytes(SummaryAttentionOp op,
                             const CpuSchedule &schedule) {
-  return SummaryAttentionEmitter::scratchBytes(op, schedule);
+  return SummaryAttentionScratch{op, schedule, ScratchLayout()}
+      .layout.getBytes();
 }
 
-static LogicalResult emit(KernelEmitter &emitter, SummaryAttentionOp op) {
+static LogicalResult emit(KernelEmitter &e, SummaryAttentionOp op) {
   if (op.getMerged()) {
     return op.emitOpError("expects blocks that are not merged: on a CPU each "
                           "thread merges those that it reads");
   }
-  Value weight;
-  if (op.getFeatures()) {
-    weight = packedWeight(emitter, op, op.getFeatures());
-    if (!weight) {
-      return failure();
-    }
+  FailureOr<Value> weight = packedWeight(e, op, op.getFeatures());
+  if (failed(weight)) {
+    return failure();
   }
-  SummaryAttentionEmitter(emitter, op, weight).emit();
+  SummaryAttentionEmitter{{op, e.schedule, ScratchLayout(&e)}, e, *weight}
+      .emit();
   return success();
 }
 

@@ -42,18 +42,12 @@ public:
   std::optional<int64_t> offsetOf(mlir::Value value) const;
 
 private:
-  /// Gives a value a block from the stage that computes it, or else the first
-  /// that reads it, to the last that reads it.
-  void addValue(mlir::Value value, std::optional<int64_t> stage);
-  void addReaders(mlir::Value value, ArenaBlock &block) const;
-  void addResults(StageOp stage);
-
-  llvm::DenseMap<mlir::Operation *, int64_t> numbers; ///< of the stages
   llvm::SmallVector<ArenaBlock> blocks;
   llvm::DenseMap<mlir::Value, int64_t> blockOf; ///< its index
 };
 
-/// The loops of one kernel while they are written.
+/// The loops of one kernel while they are written. A tile has channels as rows;
+/// its columns are all tokens.
 class TokenLanes {
 public:
   TokenLanes(KernelEmitter &emitter, KernelOp kernel,
@@ -65,39 +59,29 @@ public:
 
   void emit();
 
-  /// The matrix of a value, `memref<channels x lanes>`; rows of it for a slice
-  /// of columns.
-  mlir::Value matrix(mlir::Value tensor);
-  /// The same matrix transposed, `memref<lanes x channels>`.
-  mlir::Value transposedMatrix(mlir::Value tensor);
+  /// The matrix of a value, `memref<channels x lanes>`, or that transposed; for
+  /// a slice of columns these rows of it.
+  mlir::Value matrix(mlir::Value tensor, bool isTransposed = false);
   /// A matrix of 16 x 16 that nobody else uses.
   mlir::Value ownMatrix();
 
   /// Channels `0 .. channels` in tiles of `most` at most: a loop over whole
   /// ones and one body for the rest.
-  void forEachTile(int64_t channels, int64_t most,
-                   llvm::function_ref<void(mlir::Value, int64_t)> body);
-  void forEachTile(int64_t channels,
-                   llvm::function_ref<void(mlir::Value, int64_t)> body) {
+  using TileBody = llvm::function_ref<void(const TilePlace &)>;
+  void forEachTile(int64_t channels, int64_t most, TileBody body);
+  void forEachTile(int64_t channels, TileBody body) {
     forEachTile(channels, e.schedule.tileRows, body);
   }
-  /// `vector<rows x lanes>` of a value, or of a weight that has an element for
-  /// each channel.
-  mlir::Value load(mlir::Value tensor, mlir::Value channel, int64_t rows);
+  /// A tile of a value, or of a weight that has an element for each channel.
+  Expr load(mlir::Value tensor, const TilePlace &place);
 
   /// Applies the stage's element-wise operations to a tile of the anchor's
   /// result and stores what is read elsewhere; an anchor that is element-wise
   /// itself has no `tile`.
-  void finishAndStore(mlir::Value channel, int64_t rows, mlir::Value tile);
+  void finishAndStore(const TilePlace &place, Expr tile);
 
 private:
-  /// `sizes` of the matrix of a value with these strides, from its own row on.
-  mlir::Value view(mlir::Value tensor, llvm::ArrayRef<int64_t> sizes,
-                   llvm::ArrayRef<int64_t> strides);
-  void loadTokens(mlir::Value tensor, mlir::Value row);
-  void storeTokens(mlir::Value computed, mlir::Value target, mlir::Value row);
-  void emitStage(mlir::Value row);
-  void emitElementwise(mlir::Operation *op);
+  void emitStage(Expr row);
 
   KernelOp kernel;
   const TokenLanesLayout &layout;

@@ -5,8 +5,8 @@
 // the chunk (a position added, an activation) is the stage's business.
 
 #include "codegen/cpu/CpuFacts.h"
+#include "codegen/cpu/recipes/ProductPanels.h"
 #include "codegen/cpu/recipes/Recipe.h"
-#include "codegen/cpu/recipes/RowCopies.h"
 #include "dialect/PlacementOps.h"
 #include "dialect/Shapes.h"
 #include "dialect/TokenOps.h"
@@ -16,348 +16,231 @@ using namespace mlir;
 
 namespace hova {
 
-void copyRow(KernelEmitter &e, Value source, Value sourceRow,
-             Value sourceColumn, Value row, Value column, int64_t width) {
-  e.forEachChunk(width, [&](Value offset, int64_t lanes, int64_t valid) {
-    TilePlace place{row, e.add(column, offset), 1, lanes, valid};
-    Value chunk =
-        e.loadRow(source, sourceRow, e.add(sourceColumn, offset), lanes, valid);
-    e.finishAndStoreTile(place, e.asTile(chunk));
-  });
-}
-
-void zeroRow(KernelEmitter &e, Value row, Value column, int64_t width) {
-  e.forEachChunk(width, [&](Value offset, int64_t lanes, int64_t valid) {
-    TilePlace place{row, e.add(column, offset), 1, lanes, valid};
-    Value zeros = e.splat(0, lanes);
-    e.finishAndStoreTile(place, e.asTile(zeros));
-  });
-}
-
-static Value compare(KernelEmitter &e, arith::CmpIPredicate predicate, Value a,
-                     Value b) {
-  return e.make<arith::CmpIOp>(predicate, a, b);
-}
-
-/// Elements of a copied column: all pairs are whole.
-static int64_t columnElements(int64_t depth) {
-  return llvm::alignTo(depth, int64_t(2));
-}
-
 /// Copies a column of a matrix, in panels or not, to scratch, as f32. Elements,
 /// or pairs of them, lie a row apart, each in a cache line of its own, which
 /// the processor does not foresee: meanwhile those of column `next` are
 /// prefetched.
-static Value copyColumn(KernelEmitter &e, Value matrix, Value column,
-                        Value next, int64_t depth) {
-  OpBuilder &b = e.builder;
-  ArrayRef<int64_t> shape = cast<MemRefType>(matrix.getType()).getShape();
-  Value copy = e.scratchView(0, {1, columnElements(depth)}, b.getF32Type());
-  Value zero = e.index(0);
-  auto store = [&](Value element, Value at) {
-    e.make<memref::StoreOp>(element, copy, ValueRange{zero, at});
+static Value copyColumn(KernelEmitter &e, Value matrix, Expr column,
+                        Expr next) {
+  auto type = cast<MemRefType>(matrix.getType());
+  int64_t rows = *std::prev(type.getShape().end(), 2);
+  bool hasPairs = type.getElementType().isInteger();
+  Value copy = e.scratchView(0, {1, hasPairs ? 2 * rows : rows});
+  auto placeOf = [&](Expr row, Expr column) {
+    return type.getRank() == 2 ? SmallVector<Expr, 3>{row, column}
+                               : placeInPanels(matrix, row, column).position;
   };
-  auto placeOf = [&](Value column, Value row) -> SmallVector<Value> {
-    if (shape.size() == 2) {
-      return {row, column};
+  e.forLoop("rows", rows, [&](Expr row) {
+    e.prefetch(matrix, placeOf(row, next));
+    Expr element =
+        e.compute<memref::LoadOp>(matrix, e.valuesOf(placeOf(row, column)));
+    if (!hasPairs) {
+      return e.store(e.widen(element), copy, 0, row);
     }
-    return {e.div(column, shape[2]), row, e.rem(column, shape[2])};
-  };
-  e.forLoop(
-      "rows", zero, e.index(*std::prev(shape.end(), 2)), 1, [&](Value row) {
-        e.prefetch(matrix, placeOf(next, row));
-        Value element = e.make<memref::LoadOp>(matrix, placeOf(column, row));
-        if (!element.getType().isInteger()) {
-          return store(e.widen(element), row);
-        }
-        // A number of bf16 is the upper half of one of f32.
-        auto half = [&](Value bits) -> Value {
-          return e.make<arith::BitcastOp>(b.getF32Type(), bits);
-        };
-        auto constant = [&](int64_t value) -> Value {
-          return e.make<arith::ConstantIntOp>(value, 32);
-        };
-        Value even = e.mul(row, 2);
-        store(half(e.make<arith::ShLIOp>(element, constant(16))), even);
-        store(half(e.make<arith::AndIOp>(element, constant(-65536))),
-              e.add(even, 1));
-      });
+    // A number of bf16 is the upper half of one of f32.
+    auto number = [&](Expr bits) {
+      return e.compute<arith::BitcastOp>(e.builder.getF32Type(), bits);
+    };
+    Expr even = row * 2, half = Expr(16).in(e.builder, element.getType());
+    e.store(number(e.compute<arith::ShLIOp>(element, half)), copy, 0, even);
+    e.store(number(element & -65536), copy, 0, even + 1);
+  });
   return copy;
 }
 
 static int64_t scratchBytes(EmbeddingOp op, const CpuSchedule &) {
-  return op.getTransposed() ? 4 * columnElements(shapeOf(op.getResult()).back())
-                            : 0;
+  // All pairs are whole.
+  int64_t elements = llvm::alignTo(shapeOf(op.getResult()).back(), int64_t(2));
+  return op.getTransposed() ? 4 * elements : 0;
 }
 
-/// Whether a table does not stay in the caches by itself.
-static bool isLarge(Value table) {
-  auto type = cast<MemRefType>(table.getType());
-  return type.getNumElements() * type.getElementTypeBitWidth() / 8 >
-         CpuFacts::cachedTableBytes;
-}
-
-static void emit(KernelEmitter &e, EmbeddingOp op) {
+static void emitEmbedding(KernelEmitter &e, EmbeddingOp op) {
   Value ids = e.buffer(op.getIds()), table = e.buffer(op.getTable());
   int64_t tokens = shapeOf(op.getIds()).back();
   int64_t width = shapeOf(op.getResult()).back();
-  auto idOf = [&](Value row) -> Value {
-    Value id = e.loadScalar(ids, e.div(row, tokens), e.rem(row, tokens));
-    return e.make<arith::IndexCastOp>(e.builder.getIndexType(), id);
+  auto type = cast<MemRefType>(table.getType());
+  // Whether the table does not stay in the caches by itself.
+  bool isLarge = type.getNumElements() * type.getElementTypeBitWidth() / 8 >
+                 CpuFacts::cachedTableBytes;
+  auto idOf = [&](Expr row) {
+    return toIndex(e.load(ids, row / tokens, row % tokens));
   };
-  // The row `distance` rows after `row`, or the last one.
-  auto following = [&](Value row, int64_t distance) -> Value {
-    return e.make<arith::MinUIOp>(e.add(row, distance), e.add(e.end, -1));
+  // Of the row `distance` rows after `row`, or of the last one.
+  auto idAfter = [&](Expr row, int64_t distance) {
+    return idOf(min(row + distance, e.end - 1));
   };
-  e.forEachRow([&](Value row) {
-    Value id = idOf(row), zero = e.index(0);
+  e.forEachRow([&](Expr row) {
+    Expr id = idOf(row);
+    MatrixPlace source{table, {id, 0}};
     if (op.getTransposed()) {
-      Value next = idOf(following(row, 1));
-      Value copy = copyColumn(e, table, id, next, width);
-      return copyRow(e, copy, zero, zero, row, zero, width);
+      source = {copyColumn(e, table, id, idAfter(row, 1)), {0, 0}};
+    } else if (isLarge) {
+      e.prefetchRow(table, idAfter(row, CpuFacts::prefetchDistance), 0, width);
     }
-    if (isLarge(table)) {
-      Value prefetched = idOf(following(row, CpuFacts::prefetchDistance));
-      e.prefetchRow(table, prefetched, zero, width);
-    }
-    copyRow(e, table, id, zero, row, zero, width);
+    e.copyRow(source, row, width);
   });
 }
 
 static void emit(KernelEmitter &e, PaddingMaskOp op) {
-  OpBuilder &builder = e.builder;
   Value ids = e.buffer(op.getIds()), out = e.buffer(op.getResult());
-  Type element = cast<MemRefType>(ids.getType()).getElementType();
-  auto store = [&](Value row, Value token, Value column) {
-    Value id = e.loadScalar(ids, row, token);
-    Value pad = e.make<arith::ConstantOp>(
-        builder.getIntegerAttr(element, static_cast<int64_t>(op.getPad())));
-    Value keep = e.make<arith::ExtUIOp>(
-        builder.getI8Type(), compare(e, arith::CmpIPredicate::ne, id, pad));
-    e.make<memref::StoreOp>(keep, out, ValueRange{row, column});
+  int64_t tokens = shapeOf(op.getIds()).back();
+  int64_t first = op.getClassToken() ? 1 : 0;
+  Type byte = e.builder.getI8Type();
+  auto store = [&](Expr row, Expr token, Expr column) {
+    Expr keep = e.load(ids, row, token) != op.getPad();
+    e.store(e.compute<arith::ExtUIOp>(byte, keep), out, row, column);
   };
-  e.forEachRow([&](Value row) {
+  e.forEachRow([&](Expr row) {
     if (op.getClassToken()) {
-      store(row, e.index(0), e.index(0));
+      store(row, 0, 0);
     }
-    int64_t first = op.getClassToken() ? 1 : 0;
-    e.forLoop("columns", e.index(0), e.index(shapeOf(op.getIds()).back()), 1,
-              [&](Value token) { store(row, token, e.add(token, first)); });
+    e.forLoop("columns", tokens,
+              [&](Expr token) { store(row, token, token + first); });
   });
 }
 
-/// Whether token `column` of row `row` of a mask is true.
-static Value isValidAt(KernelEmitter &e, Value valid, Value row, Value column) {
-  Value byte = e.loadScalar(valid, row, column);
-  Value zero = e.make<arith::ConstantIntOp>(0, 8);
-  return compare(e, arith::CmpIPredicate::ne, byte, zero);
-}
-
 static void emit(KernelEmitter &e, PositionIdsOp op) {
-  OpBuilder &builder = e.builder;
   Value valid = e.buffer(op.getValid()), out = e.buffer(op.getResult());
-  e.forEachRow([&](Value row) {
-    e.forLoop("columns", e.index(0), e.index(shapeOf(op.getResult()).back()), 1,
-              [&](Value token) {
-                Value position = e.make<arith::IndexCastOp>(
-                    builder.getI32Type(), e.add(token, 1));
-                Value padding = e.make<arith::ConstantIntOp>(0, 32);
-                Value id = e.make<arith::SelectOp>(
-                    isValidAt(e, valid, row, token), position, padding);
-                e.make<memref::StoreOp>(id, out, ValueRange{row, token});
-              });
+  e.forEachRow([&](Expr row) {
+    e.forLoop("columns", shapeOf(op.getResult()).back(), [&](Expr token) {
+      Expr position = toInteger(token + 1, e.builder.getI32Type());
+      Expr isValid = e.load(valid, row, token) != 0;
+      e.store(select(isValid, position, 0), out, row, token);
+    });
   });
 }
 
 static void emit(KernelEmitter &e, MaskFactorsOp op) {
   Value valid = e.buffer(op.getValid()), out = e.buffer(op.getResult());
   int64_t tokens = shapeOf(op.getValid()).back();
-  e.forEachRow([&](Value row) {
-    Value isValid = isValidAt(e, valid, e.div(row, tokens), e.rem(row, tokens));
-    Value factor = e.make<arith::SelectOp>(isValid, e.scalar(1), e.scalar(0));
-    e.make<memref::StoreOp>(factor, out, ValueRange{row, e.index(0)});
+  e.forEachRow([&](Expr row) {
+    Expr isValid = e.load(valid, row / tokens, row % tokens) != 0;
+    e.store(select(isValid, 1.0, 0.0), out, row, 0);
   });
-}
-
-/// One of two bodies.
-static void branch(KernelEmitter &e, Value condition,
-                   llvm::function_ref<void()> then,
-                   llvm::function_ref<void()> otherwise) {
-  auto branch = e.make<scf::IfOp>(condition,
-                                  /*withElseRegion=*/true);
-  OpBuilder::InsertionGuard guard(e.builder);
-  e.builder.setInsertionPoint(branch.thenYield());
-  then();
-  e.builder.setInsertionPoint(branch.elseYield());
-  otherwise();
 }
 
 static void emit(KernelEmitter &e, ClassTokenOp op) {
   int64_t tokens = shapeOf(op.getX())[1], width = shapeOf(op.getX())[2];
   Value x = e.buffer(op.getX()), token = e.buffer(op.getToken());
-  e.forEachRow([&](Value row) {
-    Value batch = e.div(row, tokens + 1);
-    Value position = e.rem(row, tokens + 1);
-    Value zero = e.index(0);
-    branch(
-        e, compare(e, arith::CmpIPredicate::eq, position, zero),
-        [&] { copyRow(e, token, zero, zero, row, zero, width); },
+  e.forEachRow([&](Expr row) {
+    Expr batch = row / (tokens + 1), position = row % (tokens + 1);
+    e.ifThen(
+        position == 0, [&] { e.copyRow({token, {0, 0}}, row, width); },
         [&] {
-          Value before = e.make<arith::SubIOp>(position, e.index(1));
-          Value from = e.add(e.mul(batch, tokens), before);
-          copyRow(e, x, from, zero, row, zero, width);
+          Expr before = position - 1;
+          e.copyRow({x, {batch * tokens + before, 0}}, row, width);
         });
   });
 }
 
-/// Folds rows `first .. first + count - 1` of a chunk of columns.
-static Value foldRows(KernelEmitter &e, Value matrix, Value first,
-                      int64_t count, Value column, int64_t lanes, int64_t valid,
-                      llvm::function_ref<Value(Value, Value)> fold) {
-  Value start = e.loadRow(matrix, first, column, lanes, valid);
-  return e.forLoop("rows", e.index(1), e.index(count), 1, start,
-                   [&](Value i, ValueRange carried) {
-                     Value next = e.loadRow(matrix, e.add(first, i), column,
-                                            lanes, valid);
-                     return SmallVector<Value>{fold(carried[0], next)};
-                   })[0];
+/// The mean of every `count` rows of x, or their maximum.
+static void poolRows(KernelEmitter &e, Value x, int64_t count, bool takesMean) {
+  Value source = e.buffer(x);
+  e.forEachRow([&](Expr row) {
+    Expr first = row * count;
+    e.forEachChunk(shapeOf(x).back(), [&](const Chunk &at) {
+      Expr start = e.load(source, first, at);
+      Expr all = e.fold("rows", 1, count, 1, start, [&](Expr i, Expr before) {
+        Expr own = e.load(source, first + i, at);
+        return takesMean ? before + own
+                         : e.compute<arith::MaximumFOp>(before, own);
+      });
+      e.finishAndStoreTile({row, at}, takesMean ? all * (1.0 / count) : all);
+    });
+  });
 }
 
 static void emit(KernelEmitter &e, PoolOp op) {
   int64_t tokens = shapeOf(op.getX())[1], width = shapeOf(op.getX())[2];
+  if (op.getKind() != PoolKind::first) {
+    return poolRows(e, op.getX(), tokens, /*takesMean=*/true);
+  }
   Value x = e.buffer(op.getX());
-  e.forEachRow([&](Value row) {
-    Value first = e.mul(row, tokens), zero = e.index(0);
-    if (op.getKind() == PoolKind::first) {
-      return copyRow(e, x, first, zero, row, zero, width);
-    }
-    e.forEachChunk(width, [&](Value column, int64_t lanes, int64_t valid) {
-      Value sum = foldRows(e, x, first, tokens, column, lanes, valid,
-                           [&](Value a, Value b) -> Value {
-                             return e.make<arith::AddFOp>(a, b);
-                           });
-      Value mean = e.make<arith::MulFOp>(sum, e.splat(1.0 / tokens, lanes));
-      e.finishAndStoreTile({row, column, 1, lanes, valid}, e.asTile(mean));
-    });
-  });
+  e.forEachRow(
+      [&](Expr row) { e.copyRow({x, {row * tokens, 0}}, row, width); });
 }
 
 static void emit(KernelEmitter &e, LayerPoolOp op) {
-  Value x = e.buffer(op.getX());
-  int64_t layers = op.getLayers();
-  e.forEachRow([&](Value row) {
-    e.forEachChunk(shapeOf(op.getX()).back(), [&](Value column, int64_t lanes,
-                                                  int64_t valid) {
-      Value top = foldRows(e, x, e.mul(row, layers), layers, column, lanes,
-                           valid, [&](Value a, Value b) -> Value {
-                             return e.make<arith::MaximumFOp>(a, b);
-                           });
-      e.finishAndStoreTile({row, column, 1, lanes, valid}, e.asTile(top));
-    });
-  });
+  poolRows(e, op.getX(), op.getLayers(), /*takesMean=*/false);
 }
 
 static void emit(KernelEmitter &e, IndexSortOp op) {
   int64_t layers = op.getStates().size();
   int64_t width = shapeOf(op.getResult()).back();
-  e.forEachRow([&](Value row) {
+  e.forEachRow([&](Expr row) {
     // Row (b*tokens + i)*layers + l is row b*tokens + i of state l.
-    Value sourceRow = e.div(row, layers), layer = e.rem(row, layers);
-    Value zero = e.index(0);
-    for (auto [i, state] : llvm::enumerate(op.getStates())) {
-      Value source = e.buffer(state);
-      Value isOwn = compare(e, arith::CmpIPredicate::eq, layer, e.index(i));
-      e.ifThen(isOwn,
-               [&] { copyRow(e, source, sourceRow, zero, row, zero, width); });
+    Expr from = row / layers, layer = row % layers;
+    for (int64_t i = 0; i < layers; ++i) {
+      Value state = e.buffer(op.getStates()[i]);
+      e.ifThen(layer == i, [&] { e.copyRow({state, {from, 0}}, row, width); });
     }
   });
 }
 
-/// Rows of a tensor joined or cut along an axis other than the last: result row
-/// `(outer*size + j)*inner + q`.
-struct RowAxis {
-  int64_t size = 1, inner = 1;
-  RowAxis(ArrayRef<int64_t> shape, int64_t axis)
-      : size(shape[axis]),
-        inner(staticSize(shape.drop_back().drop_front(axis + 1))) {}
+namespace {
+/// Entries of an axis that a result has from an operand.
+struct Entries {
+  Value x;
+  int64_t first; ///< of x
+  int64_t count;
+  int64_t place; ///< of the first in the result
 };
+} // namespace
 
-/// The row of a tensor with `size` entries on the axis, at entry `j`.
-static Value rowAt(KernelEmitter &e, Value row, const RowAxis &result,
-                   int64_t size, Value j) {
-  Value outer = e.div(row, result.size * result.inner);
-  Value entry = e.add(e.mul(outer, size), j);
-  return e.add(e.mul(entry, result.inner), e.rem(row, result.inner));
+/// Hands to the stage what of a row is from the operand: columns if the axis is
+/// the last one, else all or nothing. Where nothing is, `otherwise` follows.
+static void copyEntries(KernelEmitter &e, Value result, int64_t axis, Expr row,
+                        const Entries &own,
+                        llvm::function_ref<void()> otherwise = {}) {
+  ArrayRef<int64_t> shape = shapeOf(result);
+  Value source = e.buffer(own.x);
+  if (axis + 1 == static_cast<int64_t>(shape.size())) {
+    return e.copyRow({source, {row, own.first}}, row, own.count, own.place);
+  }
+  // The row is number (outer*size + j)*inner + q. Entries in front of those of
+  // the operand wrap around to large numbers.
+  int64_t size = shape[axis];
+  int64_t inner = staticSize(shape.drop_back().drop_front(axis + 1));
+  Expr entry = row / inner % size - own.place;
+  Expr isOwn = own.count < size ? entry < own.count : Expr();
+  auto copy = [&] {
+    Expr j = entry + own.first, outer = row / (size * inner);
+    Expr from = (outer * shapeOf(own.x)[axis] + j) * inner + row % inner;
+    e.copyRow({source, {from, 0}}, row, shape.back());
+  };
+  e.ifThen(isOwn, copy, otherwise);
 }
 
 static void emit(KernelEmitter &e, ConcatOp op) {
-  ArrayRef<int64_t> shape = shapeOf(op.getResult());
-  int64_t axis = op.getAxis(), width = shape.back();
-  bool columns = axis + 1 == static_cast<int64_t>(shape.size());
-  e.forEachRow([&](Value row) {
-    Value zero = e.index(0);
-    int64_t offset = 0;
+  int64_t axis = op.getAxis();
+  e.forEachRow([&](Expr row) {
+    int64_t place = 0;
     for (Value input : op.getInputs()) {
-      Value source = e.buffer(input);
-      int64_t size = shapeOf(input)[axis];
-      if (columns) {
-        copyRow(e, source, row, zero, row, e.index(offset), size);
-      } else {
-        RowAxis result(shape, axis);
-        Value j = e.rem(e.div(row, result.inner), result.size);
-        Value own = e.make<arith::SubIOp>(j, e.index(offset));
-        // Entries before the input wrap around to large numbers.
-        Value isOwn = compare(e, arith::CmpIPredicate::ult, own, e.index(size));
-        e.ifThen(isOwn, [&] {
-          copyRow(e, source, rowAt(e, row, result, size, own), zero, row, zero,
-                  width);
-        });
-      }
-      offset += size;
+      int64_t count = shapeOf(input)[axis];
+      copyEntries(e, op.getResult(), axis, row, {input, 0, count, place});
+      place += count;
     }
   });
 }
 
 static void emit(KernelEmitter &e, SliceOp op) {
-  ArrayRef<int64_t> shape = shapeOf(op.getResult());
-  int64_t axis = op.getAxis(), offset = op.getOffset();
-  Value source = e.buffer(op.getX());
-  e.forEachRow([&](Value row) {
-    Value zero = e.index(0);
-    if (axis + 1 == static_cast<int64_t>(shape.size())) {
-      return copyRow(e, source, row, e.index(offset), row, zero, shape.back());
-    }
-    RowAxis result(shape, axis);
-    Value j = e.rem(e.div(row, result.inner), result.size);
-    Value sourceRow =
-        rowAt(e, row, result, shapeOf(op.getX())[axis], e.add(j, offset));
-    copyRow(e, source, sourceRow, zero, row, zero, shape.back());
+  int64_t axis = op.getAxis(), first = op.getOffset();
+  int64_t count = shapeOf(op.getResult())[axis];
+  e.forEachRow([&](Expr row) {
+    copyEntries(e, op.getResult(), axis, row, {op.getX(), first, count, 0});
   });
 }
 
 static void emit(KernelEmitter &e, PadOp op) {
-  ArrayRef<int64_t> x = shapeOf(op.getX()), shape = shapeOf(op.getResult());
-  int64_t axis = op.getAxis(), before = op.getBefore(), size = x[axis];
-  Value source = e.buffer(op.getX());
-  e.forEachRow([&](Value row) {
-    Value zero = e.index(0);
-    if (axis + 1 == static_cast<int64_t>(shape.size())) {
-      zeroRow(e, row, zero, before);
-      copyRow(e, source, row, zero, row, e.index(before), size);
-      return zeroRow(e, row, e.index(before + size),
-                     shape.back() - before - size);
-    }
-    RowAxis result(shape, axis);
-    Value j = e.rem(e.div(row, result.inner), result.size);
-    Value own = e.make<arith::SubIOp>(j, e.index(before));
-    // Entries in front of x wrap around to large numbers.
-    branch(
-        e, compare(e, arith::CmpIPredicate::ult, own, e.index(size)),
-        [&] {
-          copyRow(e, source, rowAt(e, row, result, size, own), zero, row, zero,
-                  x.back());
-        },
-        [&] { zeroRow(e, row, zero, x.back()); });
+  ArrayRef<int64_t> shape = shapeOf(op.getResult());
+  int64_t axis = op.getAxis(), before = op.getBefore();
+  int64_t count = shapeOf(op.getX())[axis], after = before + count;
+  bool hasColumns = axis + 1 == static_cast<int64_t>(shape.size());
+  e.forEachRow([&](Expr row) {
+    e.copyRow({}, row, hasColumns ? before : 0);
+    copyEntries(e, op.getResult(), axis, row, {op.getX(), 0, count, before},
+                [&] { e.copyRow({}, row, shape.back()); });
+    e.copyRow({}, row, hasColumns ? shape.back() - after : 0, after);
   });
 }
 
@@ -365,10 +248,8 @@ static void emit(KernelEmitter &e, RepeatOp op) {
   ArrayRef<int64_t> x = shapeOf(op.getX());
   Value source = e.buffer(op.getX());
   int64_t rows = staticSize(x.drop_back());
-  e.forEachRow([&](Value row) {
-    Value zero = e.index(0);
-    copyRow(e, source, e.rem(row, rows), zero, row, zero, x.back());
-  });
+  e.forEachRow(
+      [&](Expr row) { e.copyRow({source, {row % rows, 0}}, row, x.back()); });
 }
 
 /// In the longest pieces that end where rows of x and of the result end.
@@ -376,12 +257,10 @@ static void emit(KernelEmitter &e, ReshapeOp op) {
   int64_t from = shapeOf(op.getX()).back(), to = shapeOf(op.getResult()).back();
   int64_t piece = std::gcd(from, to);
   Value source = e.buffer(op.getX());
-  e.forEachRow([&](Value row) {
-    e.forLoop("pieces", e.index(0), e.index(to / piece), 1, [&](Value i) {
-      Value column = e.mul(i, piece);
-      Value element = e.add(e.mul(row, to), column);
-      copyRow(e, source, e.div(element, from), e.rem(element, from), row,
-              column, piece);
+  e.forEachRow([&](Expr row) {
+    e.forLoop("pieces", to / piece, [&](Expr i) {
+      Expr column = i * piece, element = row * to + column;
+      e.copyRow({source, {element / from, element % from}}, row, piece, column);
     });
   });
 }
@@ -391,16 +270,13 @@ static LogicalResult emit(KernelEmitter &e, RearrangeOp op) {
   if (!op.getTable()) {
     return op.emitOpError("has no table of rows: run assign first");
   }
-  Value source = e.buffer(op.getX());
-  Value table = e.buffer(op.getTable());
+  Value source = e.buffer(op.getX()), table = e.buffer(op.getTable());
   int64_t segments = op.getPlacement().getSegments();
   int64_t width = shapeOf(op.getX()).back();
-  e.forEachRow([&](Value row) {
-    Value first = e.mul(row, segments), zero = e.index(0);
+  e.forEachRow([&](Expr row) {
     for (int64_t i = 0; i < segments; ++i) {
-      Value number = e.loadScalar(table, zero, e.add(first, i));
-      Value from = e.make<arith::IndexCastOp>(e.builder.getIndexType(), number);
-      copyRow(e, source, from, zero, row, e.index(i * width), width);
+      Expr from = toIndex(e.load(table, 0, row * segments + i));
+      e.copyRow({source, {from, 0}}, row, width, i * width);
     }
   });
   return success();
@@ -408,9 +284,7 @@ static LogicalResult emit(KernelEmitter &e, RearrangeOp op) {
 
 namespace {
 struct EmbeddingRecipe
-    : CpuRecipe<EmbeddingRecipe, EmbeddingOp,
-                static_cast<void (*)(KernelEmitter &, EmbeddingOp)>(emit),
-                scratchBytes> {
+    : CpuRecipe<EmbeddingRecipe, EmbeddingOp, emitEmbedding, scratchBytes> {
   /// The columns of a table that a product multiplies with.
   bool readsPanels(Operation *op, unsigned) const {
     return cast<EmbeddingOp>(op).getTransposed();
@@ -426,21 +300,17 @@ struct ScalarRecipe
 };
 } // namespace
 
+template <typename... OpTs> static void attachAll(MLIRContext &context) {
+  (attachRecipe<OpTs, emit>(context), ...);
+}
+
 void attachTokenRecipes(MLIRContext &context) {
   EmbeddingOp::attachInterface<EmbeddingRecipe>(context);
   PaddingMaskOp::attachInterface<ScalarRecipe<PaddingMaskOp>>(context);
   PositionIdsOp::attachInterface<ScalarRecipe<PositionIdsOp>>(context);
   MaskFactorsOp::attachInterface<ScalarRecipe<MaskFactorsOp>>(context);
-  attachRecipe<RearrangeOp, emit>(context);
-  attachRecipe<ClassTokenOp, emit>(context);
-  attachRecipe<PoolOp, emit>(context);
-  attachRecipe<LayerPoolOp, emit>(context);
-  attachRecipe<IndexSortOp, emit>(context);
-  attachRecipe<ConcatOp, emit>(context);
-  attachRecipe<SliceOp, emit>(context);
-  attachRecipe<PadOp, emit>(context);
-  attachRecipe<ReshapeOp, emit>(context);
-  attachRecipe<RepeatOp, emit>(context);
+  attachAll<ClassTokenOp, ConcatOp, IndexSortOp, LayerPoolOp, PadOp, PoolOp,
+            RearrangeOp, RepeatOp, ReshapeOp, SliceOp>(context);
 }
 
 } // namespace hova

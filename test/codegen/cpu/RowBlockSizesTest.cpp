@@ -106,7 +106,7 @@ TEST(RowBlockSizes, lists_the_heights_of_even_shares) {
           addHeights(own, most, heights, fewest);
         }
         llvm::SmallVector<int64_t> expected(heights.begin(), heights.end());
-        EXPECT_EQ(rowBlockHeights(rows, shares, most), expected)
+        EXPECT_EQ(heightsOf(rowBlocksOf(rows, shares, most)), expected)
             << rows << " rows, " << shares << " shares of at most " << most;
       }
     }

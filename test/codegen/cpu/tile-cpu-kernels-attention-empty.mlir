@@ -34,10 +34,10 @@ func.func @main(%q: tensor<2x6x8xf32>, %k: tensor<2x3x8xf32>, %v: tensor<2x3x8xf
 // CHECK: %[[KEYS:.*]] = vector.load %{{.*}}[%[[PANEL:.*]], %[[CHANNEL:.*]], %c0]
 // CHECK: %[[QUERY:.*]] = memref.load %[[Q]][%{{.*}}, %[[COLUMN:.*]]]
 // CHECK: %[[QUERIES:.*]] = vector.broadcast %[[QUERY]]
-// CHECK: %[[SUM:.*]] = arith.addf %[[QUERIES]], %[[KEYS]]
-// CHECK: %[[SCORE:.*]] = math.tanh %[[SUM]]
 // CHECK: %[[WEIGHT:.*]] = memref.load %[[W]][%c0, %[[COLUMN]]]
 // CHECK: %[[WEIGHTS:.*]] = vector.broadcast %[[WEIGHT]]
+// CHECK: %[[SUM:.*]] = arith.addf %[[QUERIES]], %[[KEYS]]
+// CHECK: %[[SCORE:.*]] = math.tanh %[[SUM]]
 // CHECK: math.fma %[[WEIGHTS]], %[[SCORE]]
 func.func @main(%q: tensor<2x3x8xf32>, %k: tensor<2x20x8xf32>, %v: tensor<2x20x8xf32>, %m: tensor<8xf32>) -> tensor<2x3x8xf32> {
   %out = hova.kernel "scores_additively" units<batch 2, head 2> (%q, %k, %v, %m) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 1>} {

@@ -9,7 +9,8 @@
 // CHECK-DAG: %[[FAR:.*]] = arith.constant dense<0x4C317218> : vector<4xf32>
 // CHECK-DAG: %[[ZERO:.*]] = arith.constant 0.000000e+00 : f32
 // CHECK: %[[SCORES:.*]] = memref.view %{{.*}} to memref<4x48xf32>
-// CHECK: %[[MAXIMA:.*]] = memref.view %{{.*}} to memref<1x4xf32>
+// CHECK: %[[INVERSE:.*]] = memref.view %{{.*}} to memref<4x1xf32>
+// CHECK: %[[MAXIMA:.*]] = memref.reinterpret_cast %[[INVERSE]] to offset: [0], sizes: [1, 4]
 // CHECK: vector.reduction <maxnumf>
 // CHECK: %[[ALL:.*]] = vector.load %[[MAXIMA]]
 // CHECK: %[[SIZES:.*]] = math.absf %[[ALL]]

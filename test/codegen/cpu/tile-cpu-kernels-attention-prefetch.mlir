@@ -10,7 +10,7 @@
 // CHECK-SAME: %[[Q:.*]]: memref<14x80xf32> {llvm.noalias}, %[[K:.*]]: memref<64x80xf32> {llvm.noalias}, %[[V:.*]]: memref<64x80xf32> {llvm.noalias}, %{{.*}}: index, %[[END:.*]]: index)
 // CHECK: scf.for %[[UNIT:.*]] = %{{.*}} to %[[END]]
 // CHECK: %[[AFTER:.*]] = arith.addi %[[UNIT]], %c1
-// CHECK: %[[LAST:.*]] = arith.addi %[[END]], %c-1
+// CHECK: %[[LAST:.*]] = arith.subi %[[END]], %c1
 // CHECK: %[[NEXT:.*]] = arith.minui %[[AFTER]], %[[LAST]]
 // CHECK: vector.reduction <maxnumf>
 // CHECK: %[[BATCH:.*]] = arith.divui %[[NEXT]], %c2

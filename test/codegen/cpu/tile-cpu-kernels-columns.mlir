@@ -19,7 +19,7 @@
 // CHECK: scf.for %[[PANEL:.*]] = %[[FIRST]] to %[[LAST]] step %c1
 // CHECK: %[[COLUMN:.*]] = arith.muli %[[PANEL]], %c64
 // CHECK: hova_cpu.tile_product %[[X]][%c0, %c0], %[[W]][%[[PANEL]], %c0, %c0] depth %c64
-// CHECK: %[[OWN:.*]] = arith.addi %[[COLUMN]], %c-64
+// CHECK: %[[OWN:.*]] = arith.subi %[[COLUMN]], %c64
 // CHECK: hova_cpu.tile_load %[[V]][%c0, %[[OWN]]]
 // CHECK: hova_cpu.tile_store %{{.*}}, %[[C]][%c0, %[[OWN]]] : vector<4x64xf32>, memref<4x104xbf16>
 // CHECK: scf.for %{{.*}} = %c2 to %[[END]] step %c1

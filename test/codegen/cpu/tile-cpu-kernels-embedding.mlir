@@ -11,7 +11,7 @@
 // CHECK: %[[LOADED:.*]] = memref.load %[[IDS]]
 // CHECK: %[[ID:.*]] = arith.index_cast %[[LOADED]]
 // CHECK: %[[AFTER:.*]] = arith.addi %[[ROW]], %c1
-// CHECK: %[[LAST:.*]] = arith.addi %[[END]], %c-1
+// CHECK: %[[LAST:.*]] = arith.subi %[[END]], %c1
 // CHECK: arith.minui %[[AFTER]], %[[LAST]]
 // CHECK: %[[LOADED_NEXT:.*]] = memref.load %[[IDS]]
 // CHECK: %[[NEXT:.*]] = arith.index_cast %[[LOADED_NEXT]]

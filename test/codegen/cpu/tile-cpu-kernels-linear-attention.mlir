@@ -75,7 +75,7 @@ func.func @main(%q: tensor<1x8x8xf32>, %s: tensor<1x2x3x4x4xf32>) -> tensor<1x8x
 // CHECK: %[[BLOCK:.*]] = arith.remui %[[UNIT]], %c2
 // CHECK: %[[NEW:.*]] = arith.ori
 // CHECK: %[[BEFORE:.*]] = arith.maxui %[[BLOCK]], %c1
-// CHECK: %[[LAST:.*]] = arith.addi %[[BEFORE]], %c-1
+// CHECK: %[[LAST:.*]] = arith.subi %[[BEFORE]], %c1
 // CHECK: %[[FROM:.*]] = arith.select %[[NEW]], %c0, %[[LAST]]
 // CHECK: scf.for %{{.*}} = %[[FROM]] to %[[BLOCK]]
 // CHECK: vector.shuffle
@@ -102,7 +102,7 @@ func.func @main(%q: tensor<1x8x8xf32>, %s: tensor<1x2x2x4x4xf32>, %k: tensor<1x8
 // CHECK-DAG: %[[FOUR:.*]] = arith.constant dense<4.000000e+00>
 // CHECK-DAG: %[[SIXTEEN:.*]] = arith.constant dense<1.600000e+01>
 // CHECK: %[[CAPPED:.*]] = arith.select
-// CHECK: %[[IS:.*]] = arith.cmpf olt, %[[LARGE]], %[[CAPPED]]
+// CHECK: %[[IS:.*]] = arith.cmpf ogt, %[[CAPPED]], %[[LARGE]]
 // CHECK: %[[LESS:.*]] = arith.select %[[IS]], %[[FOUR]]
 // CHECK: %[[FACTOR:.*]] = arith.select %[[IS]], %[[SIXTEEN]]
 // CHECK: %[[X:.*]] = arith.subf %[[CAPPED]], %[[LESS]]

@@ -25,7 +25,7 @@
 // CHECK-SAME: %[[A:.*]]: memref<16x16xf32> {llvm.noalias}, %{{.*}}: memref<1x16x32xf32> {llvm.noalias}, %[[X:.*]]: memref<16x32xf32> {llvm.noalias}, %[[TABLE:.*]]: memref<1x16xi32> {llvm.noalias}, %{{.*}}: memref<16x32xf32> {llvm.noalias}, %{{.*}}: index, %[[END:.*]]: index)
 // CHECK: default {
 // CHECK: %[[NEXT:.*]] = arith.addi %[[ROW:.*]], %c2
-// CHECK: %[[LAST:.*]] = arith.addi %[[END]], %c-2
+// CHECK: %[[LAST:.*]] = arith.subi %[[END]], %c2
 // CHECK: %[[FIRST:.*]] = arith.minui %[[NEXT]], %[[LAST]]
 // CHECK: %[[NUMBER:.*]] = memref.load %[[TABLE]][%c0, %[[FIRST]]]
 // CHECK: %[[PLACE:.*]] = arith.index_cast %[[NUMBER]]

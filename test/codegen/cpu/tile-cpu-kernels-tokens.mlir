@@ -40,7 +40,7 @@ func.func private @weights() {
 // CHECK-SAME: %[[IDS:.*]]: memref<1x8xi32> {llvm.noalias}, %[[TABLE:.*]]: memref<5000x40xbf16> {llvm.noalias}, %{{.*}}: index, %[[END:.*]]: index)
 // CHECK: scf.for %[[ROW:.*]] = %{{.*}} to %[[END]]
 // CHECK: %[[FOURTH:.*]] = arith.addi %[[ROW]], %c4
-// CHECK: %[[LAST:.*]] = arith.addi %[[END]], %c-1
+// CHECK: %[[LAST:.*]] = arith.subi %[[END]], %c1
 // CHECK: %[[PREFETCH:.*]] = arith.minui %[[FOURTH]], %[[LAST]]
 // CHECK: %[[TOKEN:.*]] = arith.remui %[[PREFETCH]], %c8
 // CHECK: %[[LOADED:.*]] = memref.load %[[IDS]][%{{.*}}, %[[TOKEN]]]

@@ -298,73 +298,63 @@ LogicalResult rows::TotalsOp::evaluate(ArrayRef<HostTensor> operands,
 // Loops
 //===----------------------------------------------------------------------===//
 
-/// Rows of `x` with `factor(row)` times its elements and `shift(row)` added.
+/// Rows of `x`; `change` makes a number of a row, and a chunk of a chunk and
+/// that number.
 template <typename Fn>
 static void emitRows(KernelEmitter &e, Value x, Fn change) {
   Value matrix = e.buffer(x);
-  e.forEachRow([&](Value row) {
-    auto broadcast = [&](Value scalar, Value chunk) -> Value {
-      return e.make<vector::BroadcastOp>(chunk.getType(), scalar);
-    };
-    Value scalar = change(matrix, row, nullptr, nullptr);
-    e.forEachChunk(shapeOf(x).back(), [&](Value column, int64_t lanes,
-                                          int64_t valid) {
-      Value chunk = e.loadRow(matrix, row, column, lanes, valid);
-      Value changed = change(matrix, row, chunk, broadcast(scalar, chunk));
-      e.finishAndStoreTile({row, column, 1, lanes, valid}, e.asTile(changed));
+  e.forEachRow([&](Expr row) {
+    Expr number = change(matrix, row, Expr(), Expr());
+    e.forEachChunk(shapeOf(x).back(), [&](const Chunk &at) {
+      Expr chunk = e.load(matrix, row, at);
+      e.finishAndStoreTile({row, at}, change(matrix, row, chunk, number));
     });
   });
 }
 
 static void emit(KernelEmitter &e, rows::RotateOp op) {
   int64_t tokens = shapeOf(op.getX())[1];
-  emitRows(e, op.getX(),
-           [&](Value, Value row, Value chunk, Value factor) -> Value {
-             if (chunk) {
-               return e.make<arith::MulFOp>(chunk, factor);
-             }
-             Value count = e.make<arith::IndexCastOp>(
-                 e.builder.getI32Type(), e.add(e.rem(row, tokens), 1));
-             return e.make<arith::SIToFPOp>(e.builder.getF32Type(), count);
-           });
+  emitRows(e, op.getX(), [&](Value, Expr row, Expr chunk, Expr factor) -> Expr {
+    if (chunk) {
+      return chunk * factor;
+    }
+    Expr count = toInteger(row % tokens + 1, e.builder.getI32Type());
+    return e.compute<arith::SIToFPOp>(e.builder.getF32Type(), count);
+  });
 }
 
 static void emit(KernelEmitter &e, rows::CentreOp op) {
-  emitRows(e, op.getX(),
-           [&](Value matrix, Value row, Value chunk, Value first) -> Value {
-             return chunk ? e.make<arith::SubFOp>(chunk, first)
-                          : e.loadScalar(matrix, row, 0);
-           });
+  emitRows(e, op.getX(), [&](Value matrix, Expr row, Expr chunk, Expr first) {
+    return chunk ? chunk - first : e.load(matrix, row, 0);
+  });
 }
 
 static void emit(KernelEmitter &e, rows::LiarOp op) {
-  emitRows(e, op.getX(), [&](Value, Value, Value chunk, Value) -> Value {
+  emitRows(e, op.getX(), [&](Value, Expr, Expr chunk, Expr) {
     return chunk ? chunk : e.scalar(0);
   });
 }
 
 static void emit(KernelEmitter &e, rows::OddOp op) {
-  emitRows(e, op.getX(), [&](Value, Value, Value chunk, Value) -> Value {
+  emitRows(e, op.getX(), [&](Value, Expr, Expr chunk, Expr) {
     if (!chunk) {
       return e.scalar(0);
     }
-    auto zeros = e.make<arith::ConstantOp>(
-        e.builder.getZeroAttr(VectorType::get({1}, e.builder.getF32Type())));
-    Value sum = e.make<vector::MultiDimReductionOp>(e.asTile(chunk), zeros,
-                                                    ArrayRef<bool>{false, true},
-                                                    vector::CombiningKind::ADD);
-    return e.make<vector::BroadcastOp>(chunk.getType(), sum);
+    auto lanes = cast<VectorType>(chunk.getType()).getNumElements();
+    Expr sum = e.compute<vector::MultiDimReductionOp>(
+        chunk.broadcast(e.tileType(1, lanes)), e.splat(0, 1),
+        ArrayRef<bool>{false, true}, vector::CombiningKind::ADD);
+    return sum.broadcast(chunk.getType());
   });
 }
 
 static void emit(KernelEmitter &e, rows::SwapOp op) {
   Value matrix = e.buffer(op.getX());
-  e.forEachRow([&](Value row) {
-    e.forEachChunk(shapeOf(op.getX()).back(), [&](Value column, int64_t lanes,
-                                                  int64_t valid) {
-      Value chunk = e.loadRow(matrix, row, column, lanes, valid);
-      Value swapped = e.make<rows::TileSwapOp>(e.asTile(chunk), op.getWrong());
-      e.finishAndStoreTile({row, column, 1, lanes, valid}, swapped);
+  e.forEachRow([&](Expr row) {
+    e.forEachChunk(shapeOf(op.getX()).back(), [&](const Chunk &at) {
+      Expr tile = e.load(matrix, row, at).broadcast(e.tileType(1, at.lanes));
+      e.finishAndStoreTile({row, at},
+                           e.compute<rows::TileSwapOp>(tile, op.getWrong()));
     });
   });
 }

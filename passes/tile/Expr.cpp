@@ -1,0 +1,298 @@
+//===- Expr.cpp - Arithmetic of a kernel as C++ expressions ---------------===//
+// SPDX-License-Identifier: Apache-2.0
+
+#include "passes/tile/Expr.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+
+using namespace mlir;
+
+namespace hova {
+
+//===----------------------------------------------------------------------===//
+// Types
+//===----------------------------------------------------------------------===//
+
+Expr::operator Value() const {
+  if (!*this) {
+    return {};
+  }
+  const Value *value = std::get_if<Value>(&content);
+  if (!value) {
+    llvm::report_fatal_error("a constant of a recipe has no type yet");
+  }
+  return *value;
+}
+
+Expr Expr::in(Builder &own, Type type) const {
+  if (!isConstant()) {
+    return {*this, &own};
+  }
+  const int64_t *integer = std::get_if<int64_t>(&content);
+  if (!type) {
+    type = integer ? Type(own.getIndexType()) : own.getF32Type();
+  }
+  Type element = getElementTypeOrSelf(type);
+  TypedAttr one;
+  if (isa<FloatType>(element)) {
+    one = own.getFloatAttr(element, integer ? static_cast<double>(*integer)
+                                            : std::get<double>(content));
+  } else {
+    one = own.getIntegerAttr(element, *integer);
+  }
+  if (auto vector = dyn_cast<VectorType>(type)) {
+    one = DenseElementsAttr::get(vector, Attribute(one));
+  }
+  return make<arith::ConstantOp>(own, one);
+}
+
+/// The axes of a vector, none of a scalar.
+static ArrayRef<int64_t> axesOf(Type type) {
+  auto vector = dyn_cast<VectorType>(type);
+  return vector ? vector.getShape() : ArrayRef<int64_t>();
+}
+
+Expr Expr::broadcast(Type type) const {
+  auto vector = dyn_cast<VectorType>(type);
+  Type own = getType();
+  if (!vector || axesOf(own) == vector.getShape()) {
+    return *this;
+  }
+  return make<vector::BroadcastOp>(
+      *builder, vector.clone(getElementTypeOrSelf(own)), Value(*this));
+}
+
+/// Both with one builder and in one shape.
+static std::pair<Expr, Expr> match(const Expr &x, const Expr &y,
+                                   Expr::Builder *builder) {
+  if (!builder) {
+    llvm::report_fatal_error("neither operand is a recipe's");
+  }
+  Type type =
+      x.isConstant() ? y.isConstant() ? Type() : y.getType() : x.getType();
+  Expr a = x.in(*builder, type), b = y.in(*builder, type);
+  auto extent = [](const Expr &own) {
+    ArrayRef<int64_t> axes = axesOf(own.getType());
+    return std::pair(axes.size(), llvm::product_of(axes));
+  };
+  if (extent(a) < extent(b)) {
+    a = a.broadcast(b.getType());
+  } else {
+    b = b.broadcast(a.getType());
+  }
+  return {a, b};
+}
+
+static bool isOfFloats(const Expr &x) {
+  return isa<FloatType>(getElementTypeOrSelf(x.getType()));
+}
+
+static bool isOfIndices(const Expr &x) {
+  return getElementTypeOrSelf(x.getType()).isIndex();
+}
+
+//===----------------------------------------------------------------------===//
+// Operators
+//===----------------------------------------------------------------------===//
+
+/// `fold` is the operation on constants.
+template <typename Index, typename Signed, typename Float, typename Fold>
+Expr Expr::apply(const Expr &x, const Expr &y, Fold fold) {
+  const int64_t *constantX = std::get_if<int64_t>(&x.content);
+  const int64_t *constantY = std::get_if<int64_t>(&y.content);
+  if (constantX && constantY) {
+    return static_cast<int64_t>(fold(*constantX, *constantY));
+  }
+  auto [a, b] = match(x, y, x.builder ? x.builder : y.builder);
+  Builder &own = *a.builder;
+  if (isOfFloats(a)) {
+    return make<Float>(own, Value(a), Value(b));
+  }
+  Value made = isOfIndices(a) ? own.createOrFold<Index>(Value(a), Value(b))
+                              : own.createOrFold<Signed>(Value(a), Value(b));
+  return {made, &own};
+}
+
+Expr operator+(const Expr &x, const Expr &y) {
+  return Expr::apply<arith::AddIOp, arith::AddIOp, arith::AddFOp>(
+      x, y, std::plus<>());
+}
+
+Expr operator-(const Expr &x, const Expr &y) {
+  return Expr::apply<arith::SubIOp, arith::SubIOp, arith::SubFOp>(
+      x, y, std::minus<>());
+}
+
+Expr operator*(const Expr &x, const Expr &y) {
+  return Expr::apply<arith::MulIOp, arith::MulIOp, arith::MulFOp>(
+      x, y, std::multiplies<>());
+}
+
+Expr operator/(const Expr &x, const Expr &y) {
+  return Expr::apply<arith::DivUIOp, arith::DivSIOp, arith::DivFOp>(
+      x, y, std::divides<>());
+}
+
+Expr operator%(const Expr &x, const Expr &y) {
+  return Expr::apply<arith::RemUIOp, arith::RemSIOp, arith::RemFOp>(
+      x, y, std::modulus<>());
+}
+
+Expr operator-(const Expr &x) {
+  return Expr::make<arith::NegFOp>(*x.builder, Value(x));
+}
+
+Expr Expr::compare(const Expr &x, const Expr &y, arith::CmpIPredicate index,
+                   arith::CmpIPredicate integer, arith::CmpFPredicate floats) {
+  auto [a, b] = match(x, y, x.builder ? x.builder : y.builder);
+  Builder &own = *a.builder;
+  if (isOfFloats(a)) {
+    return make<arith::CmpFOp>(own, floats, Value(a), Value(b));
+  }
+  return make<arith::CmpIOp>(own, isOfIndices(a) ? index : integer, Value(a),
+                             Value(b));
+}
+
+Expr operator==(const Expr &x, const Expr &y) {
+  constexpr auto equal = arith::CmpIPredicate::eq;
+  return Expr::compare(x, y, equal, equal, arith::CmpFPredicate::OEQ);
+}
+
+Expr operator!=(const Expr &x, const Expr &y) {
+  constexpr auto differ = arith::CmpIPredicate::ne;
+  return Expr::compare(x, y, differ, differ, arith::CmpFPredicate::UNE);
+}
+
+Expr operator<(const Expr &x, const Expr &y) {
+  return Expr::compare(x, y, arith::CmpIPredicate::ult,
+                       arith::CmpIPredicate::slt, arith::CmpFPredicate::OLT);
+}
+
+Expr operator<=(const Expr &x, const Expr &y) {
+  return Expr::compare(x, y, arith::CmpIPredicate::ule,
+                       arith::CmpIPredicate::sle, arith::CmpFPredicate::OLE);
+}
+
+Expr operator>(const Expr &x, const Expr &y) {
+  return Expr::compare(x, y, arith::CmpIPredicate::ugt,
+                       arith::CmpIPredicate::sgt, arith::CmpFPredicate::OGT);
+}
+
+Expr operator>=(const Expr &x, const Expr &y) {
+  return Expr::compare(x, y, arith::CmpIPredicate::uge,
+                       arith::CmpIPredicate::sge, arith::CmpFPredicate::OGE);
+}
+
+Expr operator&(const Expr &x, const Expr &y) {
+  return x && y ? Expr::apply<arith::AndIOp, arith::AndIOp, arith::MulFOp>(
+                      x, y, std::bit_and<>())
+         : x    ? x
+                : y;
+}
+
+Expr operator|(const Expr &x, const Expr &y) {
+  return x && y ? Expr::apply<arith::OrIOp, arith::OrIOp, arith::AddFOp>(
+                      x, y, std::bit_or<>())
+                : Expr();
+}
+
+//===----------------------------------------------------------------------===//
+// Functions
+//===----------------------------------------------------------------------===//
+
+Expr min(const Expr &x, const Expr &y) {
+  return Expr::apply<arith::MinUIOp, arith::MinSIOp, arith::MinNumFOp>(
+      x, y, [](int64_t a, int64_t b) { return std::min(a, b); });
+}
+
+Expr max(const Expr &x, const Expr &y) {
+  return Expr::apply<arith::MaxUIOp, arith::MaxSIOp, arith::MaxNumFOp>(
+      x, y, [](int64_t a, int64_t b) { return std::max(a, b); });
+}
+
+Expr select(const Expr &condition, const Expr &x, const Expr &y) {
+  if (!condition) {
+    return x;
+  }
+  Expr::Builder *builder = condition.builder ? condition.builder
+                           : x.builder       ? x.builder
+                                             : y.builder;
+  auto [a, b] = match(x, y, builder);
+  return Expr::make<arith::SelectOp>(*builder, Value(condition),
+                                     Value(a.broadcast(condition.getType())),
+                                     Value(b.broadcast(condition.getType())));
+}
+
+Expr fma(const Expr &x, const Expr &y, const Expr &z) {
+  Expr::Builder *builder = x.builder   ? x.builder
+                           : y.builder ? y.builder
+                                       : z.builder;
+  auto [a, b] = match(x, y, builder);
+  auto [c, d] = match(a, z, builder);
+  return Expr::make<math::FmaOp>(*builder, Value(c),
+                                 Value(b.broadcast(c.getType())), Value(d));
+}
+
+Expr abs(const Expr &x) {
+  return Expr::make<math::AbsFOp>(*x.builder, Value(x));
+}
+
+Expr sqrt(const Expr &x) {
+  return Expr::make<math::SqrtOp>(*x.builder, Value(x));
+}
+
+Expr exp2(const Expr &x, int64_t offset, Accuracy accuracy) {
+  Expr::Builder &b = *x.builder;
+  if (!isa<VectorType>(x.getType())) {
+    auto vector = VectorType::get({16}, x.getType());
+    return exp2(x.broadcast(vector), offset, accuracy)[0];
+  }
+  return Expr::make<Exp2Op>(b, Value(x), offset, accuracy);
+}
+
+Expr toInteger(const Expr &x, Type element) {
+  if (x.isConstant()) {
+    return x;
+  }
+  Expr::Builder &b = *x.builder;
+  Type own = getElementTypeOrSelf(x.getType());
+  auto vector = dyn_cast<VectorType>(x.getType());
+  Type type = vector ? Type(vector.clone(element)) : element;
+  if (own == element) {
+    return x;
+  }
+  if (own.isIndex() || element.isIndex()) {
+    return Expr::make<arith::IndexCastOp>(b, type, Value(x));
+  }
+  return own.getIntOrFloatBitWidth() < element.getIntOrFloatBitWidth()
+             ? Expr::make<arith::ExtSIOp>(b, type, Value(x))
+             : Expr::make<arith::TruncIOp>(b, type, Value(x));
+}
+
+Expr toIndex(const Expr &x) { return toInteger(x, x.builder->getIndexType()); }
+
+Expr Expr::operator[](int64_t i) const {
+  return make<vector::ExtractOp>(*builder, Value(*this), i);
+}
+
+static arith::FastMathFlags flagsOf(vector::CombiningKind kind) {
+  using arith::FastMathFlags;
+  return kind == vector::CombiningKind::ADD
+             ? FastMathFlags::reassoc
+             : FastMathFlags::nnan | FastMathFlags::nsz;
+}
+
+Expr combine(vector::CombiningKind kind, const Expr &x, const Expr &y) {
+  if (!x || !y) {
+    return x ? x : y;
+  }
+  Expr::Builder &b = *(x.builder ? x.builder : y.builder);
+  auto flags = arith::FastMathFlagsAttr::get(b.getContext(), flagsOf(kind));
+  return {vector::makeArithReduction(b, b.getLoc(), kind, x, y, flags), &b};
+}
+
+Expr reduceVector(vector::CombiningKind kind, const Expr &x) {
+  return Expr::make<vector::ReductionOp>(*x.builder, kind, Value(x),
+                                         flagsOf(kind));
+}
+
+} // namespace hova

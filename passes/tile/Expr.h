@@ -1,0 +1,121 @@
+//===- Expr.h - Arithmetic of a kernel as C++ expressions -------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Recipes compute with values of the program that they write. Operators on them
+// write operations where the recipe stands, and choose these by the type:
+//
+//   Expr column = block * width + 1;                  index
+//   Expr centred = chunk - mean;                      vector of f32 and f32
+//   Expr own = select(token < count, score, 0);       masked elements
+//
+// - A constant takes the type of what it meets. Two constants meet in C++.
+// - What is smaller is broadcast: a scalar to all elements of a vector, a row or
+//   a column of a tile to the tile.
+// - Indices have no sign: what would be below 0 is large. Other integers have.
+// - A comparison of floats with a NaN is false, but for `!=`.
+// - A condition that is null always holds.
+
+#ifndef HOVA_PASSES_TILE_EXPR_H
+#define HOVA_PASSES_TILE_EXPR_H
+
+#include "dialect/DenseOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+#include <variant>
+
+namespace hova {
+
+/// A value, a constant that has no type yet, or null.
+class Expr {
+public:
+  using Builder = mlir::ImplicitLocOpBuilder;
+  template <typename T>
+  using IfInteger =
+      std::enable_if_t<std::is_integral_v<T> && !std::is_same_v<T, bool>, int>;
+
+  Expr() = default;
+  template <typename T, IfInteger<T> = 0>
+  Expr(T number) : content(static_cast<int64_t>(number)) {}
+  Expr(double number) : content(number) {}
+  /// Operations on it are written by `builder`, or else by that of the operand
+  /// that they have besides.
+  Expr(mlir::Value value, Builder *builder = nullptr) : builder(builder) {
+    if (value) {
+      content = value;
+    }
+  }
+
+  explicit operator bool() const { return content.index() != 0; }
+  /// Not of a constant, for which `in` says the type.
+  operator mlir::Value() const;
+  mlir::Type getType() const { return mlir::Value(*this).getType(); }
+  bool isConstant() const {
+    return *this && !std::holds_alternative<mlir::Value>(content);
+  }
+  /// The value; a constant becomes one of `type`, where that is null an index
+  /// or f32.
+  Expr in(Builder &own, mlir::Type type = {}) const;
+  /// The same in the shape of `type`, if that is a vector.
+  Expr broadcast(mlir::Type type) const;
+  /// An element of a vector, or a row of a tile.
+  Expr operator[](int64_t i) const;
+
+  friend Expr operator+(const Expr &x, const Expr &y);
+  friend Expr operator-(const Expr &x, const Expr &y);
+  friend Expr operator*(const Expr &x, const Expr &y);
+  friend Expr operator/(const Expr &x, const Expr &y); ///< indices round down
+  friend Expr operator%(const Expr &x, const Expr &y); ///< of indices
+  friend Expr operator-(const Expr &x);                ///< of floats
+  friend Expr operator==(const Expr &x, const Expr &y);
+  friend Expr operator!=(const Expr &x, const Expr &y);
+  friend Expr operator<(const Expr &x, const Expr &y);
+  friend Expr operator<=(const Expr &x, const Expr &y);
+  friend Expr operator>(const Expr &x, const Expr &y);
+  friend Expr operator>=(const Expr &x, const Expr &y);
+  friend Expr operator&(const Expr &x, const Expr &y); ///< of conditions
+  friend Expr operator|(const Expr &x, const Expr &y);
+
+  /// The lesser; of floats the number where one is NaN.
+  friend Expr min(const Expr &x, const Expr &y);
+  friend Expr max(const Expr &x, const Expr &y);
+  friend Expr select(const Expr &condition, const Expr &x, const Expr &y);
+  friend Expr fma(const Expr &x, const Expr &y, const Expr &z);
+  friend Expr abs(const Expr &x);
+  friend Expr sqrt(const Expr &x);
+  /// 2^(x + offset) of a vector or tile, as `hova.exp2`.
+  friend Expr exp2(const Expr &x, int64_t offset, Accuracy accuracy);
+  /// Integers as another type of them; a constant stays one.
+  friend Expr toInteger(const Expr &x, mlir::Type element);
+  friend Expr toIndex(const Expr &x);
+  /// Element by element; null is neutral.
+  friend Expr combine(mlir::vector::CombiningKind kind, const Expr &x,
+                      const Expr &y);
+  /// All elements of a vector, in any order.
+  friend Expr reduceVector(mlir::vector::CombiningKind kind, const Expr &x);
+
+private:
+  template <typename Index, typename Signed, typename Float, typename Fold>
+  static Expr apply(const Expr &x, const Expr &y, Fold fold);
+  static Expr compare(const Expr &x, const Expr &y,
+                      mlir::arith::CmpIPredicate index,
+                      mlir::arith::CmpIPredicate integer,
+                      mlir::arith::CmpFPredicate floats);
+  template <typename OpT, typename... Args>
+  static Expr make(Builder &b, Args &&...args) {
+    return {OpT::create(b, std::forward<Args>(args)...)->getResult(0), &b};
+  }
+
+  std::variant<std::monostate, int64_t, double, mlir::Value> content;
+  Builder *builder = nullptr;
+};
+
+Expr min(const Expr &x, const Expr &y);
+Expr max(const Expr &x, const Expr &y);
+Expr select(const Expr &condition, const Expr &x, const Expr &y);
+Expr toInteger(const Expr &x, mlir::Type element);
+Expr exp2(const Expr &x, int64_t offset = 0, Accuracy accuracy = Accuracy::f32);
+
+} // namespace hova
+
+#endif // HOVA_PASSES_TILE_EXPR_H
