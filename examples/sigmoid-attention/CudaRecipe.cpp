@@ -13,7 +13,6 @@
 #include "codegen/cuda/recipes/Recipe.h"
 #include "codegen/cuda/recipes/Similarity.h"
 #include "dialect/Shapes.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 
 using namespace mlir;
@@ -27,17 +26,18 @@ public:
 
 private:
   using Values = KernelBuilder::Values;
+  using Elements = KernelBuilder::Elements;
   TileType tile(int64_t columns, Type element,
                 TileDistribution distribution = TileDistribution::product) {
     return TileType::get(b.getContext(), {own.getRows(), columns}, element,
                          distribution, own.getRowWarps(), 1);
   }
   /// The first key of a turn; what is after the last turn is nobody's.
-  Value firstKey(Value turn);
+  Expr firstKey(Expr turn) { return min(turn, turns - 1) * own.getStep(); }
   /// Begins to bring the keys and the values of a turn.
-  Values copy(Value turn, Value slot);
-  Value weigh(Value scores, Value first);
-  Values take(Value turn, ValueRange carried);
+  Values copy(Expr turn, Expr slot);
+  Value weigh(Value scores, Expr first);
+  Values take(Expr turn, ValueRange carried);
   Value divide(Value sums, Value result);
 
   GroupEmitter &e;
@@ -67,61 +67,52 @@ Writer::Writer(GroupEmitter &e, sigattn::AttentionOp op)
   valuesInside = type.getDimSize(1) == own.getColumns();
 }
 
-Value Writer::firstKey(Value turn) {
-  return b.mulIndex(b.atMost(turn, turns - 1), own.getStep());
-}
-
-Writer::Values Writer::copy(Value turn, Value slot) {
-  Value first = firstKey(turn);
+Writer::Values Writer::copy(Expr turn, Expr slot) {
+  Expr first = firstKey(turn);
   Values copies = similarity->copy({head.keys, first, slot}, keysInside);
-  copies.push_back(b.copy(head.values, first, b.index(0), values, slot,
-                          keysInside, valuesInside));
+  copies.push_back(
+      b.copy(head.values, first, 0, values, slot, keysInside, valuesInside));
   return copies;
 }
 
 /// sigmoid(scale s + offset), and 0 of what is no key or does not count.
-Value Writer::weigh(Value scores, Value first) {
-  SmallVector<Value> operands{scores};
+Value Writer::weigh(Value scores, Expr first) {
+  double scale = op.getScale().convertToDouble();
+  double offset = op.getOffset().convertToDouble();
+  Values operands{scores};
   if (Value valid = op.getKeyValid()) {
     // Booleans are bytes in memory, and those after the last key read as 0.
     TileType row = tile(own.getStep(), b.f32())
                        .with({1, own.getStep()}, b.getI32Type(),
                              TileDistribution::product);
-    operands.push_back(b.gather(row, e.matrix(valid), [&](Value, Value j) {
-      return KernelBuilder::Cell(e.block(2), b.sum(first, j));
+    operands.push_back(b.gather(row, e.matrix(valid), [&](Expr, Expr j) {
+      return std::pair(e.block(2), first + j);
     }));
   }
-  return b.map(
-      scores.getType(), operands, [&](ValueRange x, Value, Value j) -> Value {
-        Value score = b.fma(x[0], b.number(op.getScale().convertToDouble()),
-                            b.number(op.getOffset().convertToDouble()));
-        Value weight = b.activate(ActivationKind::sigmoid, score);
-        Value counts;
-        if (x.size() > 1) {
-          Value zero = arith::ConstantOp::create(b, b.getI32IntegerAttr(0));
-          counts =
-              arith::CmpIOp::create(b, arith::CmpIPredicate::ne, x[1], zero);
-        } else if (!keysInside) {
-          counts = b.isBelow(b.sum(first, j), b.index(keys));
-        }
-        return counts ? b.choose(counts, weight, b.number(0)) : weight;
-      });
+  return b.map(scores.getType(), operands, [&](Elements x, Expr, Expr j) {
+    Expr score = fma(x[0], scale, offset);
+    Expr weight = b.activate(ActivationKind::sigmoid, score);
+    // Without a condition all keys count.
+    Expr counts = x.size() > 1  ? x[1] != 0
+                  : !keysInside ? first + j < keys
+                                : Expr();
+    return select(counts, weight, 0);
+  });
 }
 
 /// Carried are the sums, the result, the slot of the turn and its copies.
-Writer::Values Writer::take(Value turn, ValueRange carried) {
+Writer::Values Writer::take(Expr turn, ValueRange carried) {
   GroupWaitOp::create(b, carried.drop_front(3));
-  Value slot = carried[2], other = b.previous(slot, 2);
-  Values ahead = copy(b.addIndex(turn, 1), other);
-  Value first = firstKey(turn);
+  Expr slot = b(carried[2]), other = b.previous(slot, 2);
+  Values ahead = copy(turn + 1, other);
+  Expr first = firstKey(turn);
   Value weights = weigh(similarity->multiply({head.keys, first, slot}), first);
   Value added = b.reduce(Combine::add, weights, TileDistribution::partial);
-  Value sums =
-      b.map(added.getType(), {carried[0], added},
-            [&](ValueRange x, Value, Value) { return b.add(x[0], x[1]); });
+  Value sums = b.map(added.getType(), {carried[0], added},
+                     [](Elements x, Expr, Expr) { return x[0] + x[1]; });
   // Rounded to what the values are, as the product takes them.
   Value narrow = b.map(tile(own.getStep(), element), weights,
-                       [](ValueRange x, Value, Value) { return x[0]; });
+                       [](Elements x, Expr, Expr) { return x[0]; });
   Value result = GroupProductOp::create(b, narrow, values, slot, carried[1],
                                         Value(), false);
   Values next{sums, result, other};
@@ -134,36 +125,35 @@ Value Writer::divide(Value sums, Value result) {
   Value total = b.reduce(Combine::add, sums, TileDistribution::product);
   Value sink =
       b.load(tile(1, b.f32()).with({1, 1}, b.f32(), TileDistribution::product),
-             e.matrix(op.getSink()), b.index(0), e.block(1), true, true);
-  Value inverse = b.map(
-      total.getType(), {total, sink}, [&](ValueRange x, Value, Value) -> Value {
-        Value mass = b.add(x[0], math::ExpOp::create(b, x[1]));
-        return arith::DivFOp::create(b, b.number(1), mass);
+             e.matrix(op.getSink()), 0, e.block(1), true, true);
+  Value inverse =
+      b.map(total.getType(), {total, sink}, [&](Elements x, Expr, Expr) {
+        return 1 / (x[0] + b.compute<math::ExpOp>(x[1]));
       });
   return b.map(result.getType(), {result, inverse},
-               [&](ValueRange x, Value, Value) { return b.mul(x[0], x[1]); });
+               [](Elements x, Expr, Expr) { return x[0] * x[1]; });
 }
 
 void Writer::emit() {
   int64_t queries = shapeOf(op.getQuery())[1];
   bool rowsInside = queries % own.getRows() == 0;
-  Value row = b.mulIndex(e.block(0), own.getRows()), zero = b.index(0);
+  Expr row = e.block(0) * own.getRows();
   similarity->begin(row, rowsInside);
   similarity->makeSlots(2);
   values = GroupAllocOp::create(
       b, SlotsType::get(b.getContext(), {2, own.getStep(), own.getColumns()},
                         element));
-  Values copies = copy(zero, zero);
+  Values copies = copy(0, 0);
   similarity->awaitQueries();
   Values carried{b.fill(tile(1, b.f32(), TileDistribution::partial), 0),
-                 b.fill(tile(own.getColumns(), b.f32()), 0), zero};
+                 b.fill(tile(own.getColumns(), b.f32()), 0), b.index(0)};
   llvm::append_range(carried, copies);
   carried = b.loop(turns, carried,
-                   [&](Value turn, ValueRange in) { return take(turn, in); });
+                   [&](Expr turn, ValueRange in) { return take(turn, in); });
   // Those of the turn after the last: nobody reads them.
   GroupWaitOp::create(b, ArrayRef(carried).drop_front(3));
   b.storeRounded(divide(carried[0], carried[1]),
-                 e.headOf(op.getResult(), op.getHeads()), row, zero, rowsInside,
+                 e.headOf(op.getResult(), op.getHeads()), row, 0, rowsInside,
                  valuesInside);
 }
 
@@ -173,8 +163,8 @@ struct CudaRecipe
   CudaScheduleAttr chooseSchedule(Operation *op) const {
     auto own = cast<sigattn::AttentionOp>(op);
     ArrayRef<int64_t> q = shapeOf(own.getQuery()), v = shapeOf(own.getValue());
-    int64_t heads = own.getHeads(), keyWidth = q[2] / heads,
-            valueWidth = v[2] / heads;
+    int64_t heads = own.getHeads();
+    int64_t keyWidth = q[2] / heads, valueWidth = v[2] / heads;
     if (failed(checkHeadWidths(op, {keyWidth, valueWidth}, kMostHeadColumns)) ||
         failed(checkSequences(op, q[0], heads))) {
       return {};

@@ -11,14 +11,10 @@
 // masked. Without a softmax scores are weights as they are, and the state that
 // turns carry has no maximum.
 
-#include "codegen/cuda/Sm80.h"
 #include "codegen/cuda/recipes/CudaKernels.h"
 #include "codegen/cuda/recipes/OnlineSoftmax.h"
 #include "codegen/cuda/recipes/ScoreTiles.h"
 #include "codegen/cuda/recipes/Similarity.h"
-#include "dialect/DenseOps.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Math/IR/Math.h"
 #include <cmath>
 
 using namespace mlir;
@@ -30,13 +26,14 @@ class AttentionWriter {
 public:
   AttentionWriter(GroupEmitter &e, const ScoreRegion &scores,
                   ValueRange captured, const HeadMatrices &head,
-                  const ScoreExtents &extents, Value row, const KeyList *list);
+                  const ScoreExtents &extents, Expr row, const KeyList *list);
   Value attend();
   /// Writes the scores, and multiplies no values.
   void writeScores();
 
 private:
   using Values = KernelBuilder::Values;
+  using Elements = KernelBuilder::Elements;
   /// What turns carry: maxima of a softmax or of `scalesWeights`, partial sums
   /// where weights are divided by them, the unnormalised result, and with
   /// `carriesKept` whether a key was kept whose score is -inf. What is not
@@ -60,38 +57,49 @@ private:
                          lanes, own.getRowWarps(), 1);
   }
   void beginQueries();
-  Values copyKeys(Value turn, Value slot);
-  void storeScores(Value raw, Value firstKey);
-  /// `firstKey` is what the score region calls the first key of the box.
-  State takeKeys(State before, const Similarity::Box &box, Value firstKey,
-                 TileMasks masks);
+  /// Begins to bring a box of keys and those of `values` beside it.
+  Values copyBox(const Similarity::Box &box, Value values, bool inside);
+  Values copyKeys(Expr turn, Expr slot);
+  void storeScores(Value raw, Expr firstKey);
+  /// `keys` are those of the box, as the score region calls them.
+  State takeKeys(State before, const Similarity::Box &box,
+                 const KeyList::Box &keys, TileMasks masks);
   /// The same without a softmax.
-  State addValues(State before, Value weights, Value slot);
-  /// The sums of `weights` by lanes, and those before.
+  State addValues(State before, Value weights, Expr slot);
+  /// The sums of `weights` by lanes, and those before, multiplied with `shrink`
+  /// unless it is null.
   Value addTo(Value sum, Value shrink, Value weights);
   /// `result + weights values`.
-  Value multiplyValues(Value weights, Value slot, Value result);
-  Value keptSoFar(Value before, Value raw, Value scores, Value firstKey,
-                  TileMasks masks);
+  Value multiplyValues(Value weights, Expr slot, Value result);
+  /// Element by element, or rows with a column.
+  Value multiply(Value tile, Value factors);
   Value searchKept(const State &state, Value sums);
+  /// The maxima of a tile and those before, by lanes if these are.
   Value mostOf(Value before, Value tile);
   /// What a loop carries: a state, the slot of its turn and copies to it.
-  Values carry(const State &state, Value slot, ValueRange copies);
+  Values carry(const State &state, Expr slot, ValueRange copies);
   State stateOf(ValueRange carried);
   unsigned stateSize() const {
     return 1 + carriesMost() + divides() + carriesKept;
   }
-  Value slotOf(ValueRange carried) { return carried[stateSize()]; }
+  Expr slotOf(ValueRange carried) { return b(carried[stateSize()]); }
   void await(ValueRange carried);
-  Values takeBoxes(Value from, Value to, ValueRange carried, TileMasks masks);
+  /// The boxes `from` to before `to`, whose keys are before `end`; null: all.
+  Values takeBoxes(Expr from, Expr to, ValueRange carried, TileMasks masks,
+                   Expr end = {});
   bool hasOneBox() const;
   bool visitsSome() const;
   VisitedTiles findBoxes();
-  Value boxAt(Value turn) { return boxes.tileAt(b, b.getLoc(), turn); }
+  /// Where keys end within a box; null: they end with one.
+  Expr endInBox() const {
+    return tokens % own.getStep() ? Expr(tokens) : Expr();
+  }
+  Expr boxAt(Expr turn) { return b(boxes.tileAt(b, b.getLoc(), turn.in(b))); }
+  KeyList::Box keysAt(Expr turn, Expr end);
   State takeAll(Values carried);
   State takeSome(Values carried);
   State takeListed(Values carried);
-  State takeSlots(State state, Value slot);
+  State takeSlots(State state, Expr slot);
   Value divide(const State &state);
 
   KernelBuilder &b;
@@ -99,7 +107,7 @@ private:
   HeadMatrices head;
   const ScoreForm form;
   const ScoreExtents extents;
-  Value row;
+  Expr row;
   const KeyList *list;
   ScoreTiles scoreTiles;
   Type element; ///< of queries, keys and values
@@ -114,7 +122,7 @@ private:
 
 AttentionWriter::AttentionWriter(GroupEmitter &e, const ScoreRegion &scores,
                                  ValueRange captured, const HeadMatrices &head,
-                                 const ScoreExtents &extents, Value row,
+                                 const ScoreExtents &extents, Expr row,
                                  const KeyList *list)
     : b(e.b), own(e.schedule), head(head), form(scores), extents(extents),
       row(row), list(list),
@@ -137,87 +145,76 @@ AttentionWriter::AttentionWriter(GroupEmitter &e, const ScoreRegion &scores,
   vs = head.box ? head.box->values : Value();
 }
 
-AttentionWriter::Values AttentionWriter::copyKeys(Value turn, Value slot) {
-  int64_t step = own.getStep();
-  bool inside = list ? list->areWhole : tokens % step == 0;
-  Value first = b.index(0), box = list ? Value() : boxAt(turn);
-  if (boxes.end && inside) {
-    // After those that are visited one more is copied, which nobody reads.
-    box = b.atMost(box, tokens / step - 1);
-  }
-  Value key = list ? list->at(turn).first : b.mulIndex(box, step);
-  Values copies = similarity->copy({head.keys, key, slot}, inside);
+AttentionWriter::Values AttentionWriter::copyBox(const Similarity::Box &box,
+                                                 Value values, bool inside) {
+  Values copies = similarity->copy(box, inside);
   if (!head.box) {
     copies.push_back(
-        b.copy(head.values, key, first, vs, slot, inside, valuesInside));
+        b.copy(values, box.first, 0, vs, box.slot, inside, valuesInside));
   }
   return copies;
 }
 
-/// Infinity where a key of the row was kept though its score is -inf, by the
-/// lanes that hold it.
-Value AttentionWriter::keptSoFar(Value before, Value raw, Value scores,
-                                 Value firstKey, TileMasks masks) {
-  // Means leave no sum that shows the others.
-  Value shown = head.emptyIsMean ? scores : Value();
-  return mostOf(before,
-                scoreTiles.findKeptInfinite(raw, shown, firstKey, masks));
+AttentionWriter::Values AttentionWriter::copyKeys(Expr turn, Expr slot) {
+  int64_t step = own.getStep();
+  bool inside = list ? list->areWhole : tokens % step == 0;
+  Expr first;
+  if (list) {
+    first = list->at(turn).first;
+  } else {
+    // After those that are visited one more is copied, which nobody reads.
+    Expr box = boxAt(turn);
+    first = (boxes.end && inside ? min(box, tokens / step - 1) : box) * step;
+  }
+  return copyBox({head.keys, first, slot}, head.values, inside);
+}
+
+/// The keys of a turn, which are before `end`; null: all.
+KeyList::Box AttentionWriter::keysAt(Expr turn, Expr end) {
+  return list ? list->at(turn) : KeyList::Box{boxAt(turn) * own.getStep(), end};
 }
 
 Value AttentionWriter::mostOf(Value before, Value tile) {
-  Value own = b.reduce(Combine::max, tile, TileDistribution::partial);
-  return b.map(own.getType(), {before, own},
-               [&](ValueRange x, Value, Value) -> Value {
-                 return arith::MaxNumFOp::create(b, x[0], x[1]);
-               });
+  auto type = cast<TileType>(before.getType());
+  Value own = b.reduce(Combine::max, tile, type.getDistribution());
+  return b.map(type, {before, own},
+               [](Elements x, Expr, Expr) { return max(x[0], x[1]); });
 }
 
-/// The same after the last turn, where raw scores mask no key. All kept scores
-/// of a row without weights are -inf, so whether there are any says it all, and
-/// hardly ever does a row ask.
+/// Infinity where a key of the row was kept though its score is -inf, by the
+/// lanes that hold it: after the last turn, where raw scores mask no key. All
+/// kept scores of a row without weights are -inf, so whether there are any says
+/// it all, and hardly ever does a row ask.
 Value AttentionWriter::searchKept(const State &state, Value sums) {
-  Value none = b.number(head.emptyIsMean ? -INFINITY : 0);
-  Value one = b.number(1), zero = b.number(0);
-  Value isNone = b.map(sums.getType(), head.emptyIsMean ? state.most : sums,
-                       [&](ValueRange x, Value, Value) -> Value {
-                         Value is = arith::CmpFOp::create(
-                             b, arith::CmpFPredicate::OEQ, x[0], none);
-                         return arith::SelectOp::create(b, is, one, zero);
-                       });
-  int64_t step = own.getStep(), whole = tokens / step;
-  bool isSome = static_cast<bool>(boxes.begin), hasTail = tokens % step;
-  auto take = [&](Value before, Value firstKey, Value end, Value exists = {}) {
-    return mostOf(before,
-                  scoreTiles.findKept(firstKey, {TileMasks::all, end, exists}));
+  double none = head.emptyIsMean ? -INFINITY : 0;
+  Value isNone = b.map(
+      sums.getType(), head.emptyIsMean ? state.most : sums,
+      [&](Elements x, Expr, Expr) { return select(x[0] == none, 1.0, 0.0); });
+  int64_t step = own.getStep(), whole = tokens / step * step;
+  auto take = [&](Value before, const KeyList::Box &keys) {
+    return mostOf(before, scoreTiles.findKept(keys));
   };
   return b.where(isNone, [&] {
     Value kept = b.fill(tile(1, b.f32(), TileDistribution::partial), 0);
-    if (list) {
-      auto takeBox = [&](Value turn, ValueRange in) -> Values {
-        KeyList::Box box = list->at(turn);
-        return {take(in[0], box.first, box.end, box.exists)};
-      };
-      return b.loop(b.index(0), list->count, kept, takeBox)[0];
-    }
-    kept = b.loop(
-        isSome ? boxes.begin : b.index(0), isSome ? boxes.end : b.index(whole),
-        kept, [&](Value turn, ValueRange in) -> Values {
-          Value first = b.mulIndex(boxAt(turn), step);
-          return {take(in[0], first,
-                       isSome && hasTail ? b.index(tokens) : Value())};
-        })[0];
-    if (!isSome && hasTail) {
-      kept = take(kept, b.index(whole * step), b.index(tokens));
+    bool takesAll = !list && !boxes.end;
+    Expr from = boxes.begin ? Expr(boxes.begin) : 0;
+    Expr to = list ? list->count : boxes.end ? Expr(boxes.end) : whole / step;
+    Expr end = takesAll ? Expr() : endInBox();
+    kept = b.loop(from, to, kept, [&](Expr turn, ValueRange in) -> Values {
+      return {take(in[0], keysAt(turn, end))};
+    })[0];
+    if (takesAll && whole < tokens) {
+      kept = take(kept, {whole, tokens});
     }
     for (int64_t slot = extents.keys; slot < extents.columns; slot += step) {
-      kept = take(kept, b.index(slot), b.index(extents.columns));
+      kept = take(kept, {slot, extents.columns});
     }
     return kept;
   });
 }
 
 /// Of the slots of a memory there are no columns.
-void AttentionWriter::storeScores(Value raw, Value firstKey) {
+void AttentionWriter::storeScores(Value raw, Expr firstKey) {
   bool isWhole = extents.columns % own.getStep() == 0 && !head.memoryKeys;
   b.store(scoreTiles.carry(raw, firstKey, isWhole), head.scores, row, firstKey,
           extents.queries % own.getRows() == 0, isWhole);
@@ -226,87 +223,80 @@ void AttentionWriter::storeScores(Value raw, Value firstKey) {
 /// One turn.
 AttentionWriter::State AttentionWriter::takeKeys(State before,
                                                  const Similarity::Box &box,
-                                                 Value firstKey,
+                                                 const KeyList::Box &keys,
                                                  TileMasks masks) {
-  Type column = tile(1, b.f32());
   Value raw = similarity->multiply(box);
   if (head.scores) {
-    storeScores(raw, firstKey);
+    storeScores(raw, keys.first);
   }
-  Value scores = scoreTiles.apply(raw, firstKey, masks);
+  Value scores = scoreTiles.apply(raw, keys, masks);
   if (!hasSoftmax()) {
     return addValues(before, scores, box.slot);
   }
-  Value top = b.reduce(Combine::max, scores, TileDistribution::product);
-  Value most = b.map(column, {before.most, top},
-                     [&](ValueRange x, Value, Value) -> Value {
-                       return arith::MaxNumFOp::create(b, x[0], x[1]);
-                     });
-  Value peak = softmax->finite(most);
+  State after;
+  after.most = mostOf(before.most, scores);
+  Value peak = softmax->finite(after.most);
   auto [weights, shrink] = softmax->weigh(scores, before.most, peak);
   if (head.emptyIsMean && mayBeEmpty) {
-    shrink = softmax->evenly(shrink, most, firstKey, Value());
-    weights = softmax->evenly(weights, most, firstKey, masks.end);
+    shrink = softmax->evenly(shrink, after.most);
+    weights = softmax->evenly(weights, after.most, keys.first, keys.end);
   }
-  Value sum = addTo(before.sum, shrink, weights);
-  Value small =
-      b.map(before.result.getType(), {before.result, shrink},
-            [&](ValueRange x, Value, Value) { return b.mul(x[0], x[1]); });
-  Value result = multiplyValues(weights, box.slot, small);
-  Value kept = carriesKept
-                   ? keptSoFar(before.kept, raw, scores, firstKey, masks)
-                   : Value();
-  return {most, sum, result, kept};
+  after.sum = addTo(before.sum, shrink, weights);
+  after.result =
+      multiplyValues(weights, box.slot, multiply(before.result, shrink));
+  if (carriesKept) {
+    // Means leave no sum that shows the others.
+    Value shown = head.emptyIsMean ? scores : Value();
+    after.kept = mostOf(before.kept,
+                        scoreTiles.findKeptInfinite(raw, shown, keys, masks));
+  }
+  return after;
 }
 
 Value AttentionWriter::addTo(Value sum, Value shrink, Value weights) {
-  Value added = b.reduce(Combine::add, weights, TileDistribution::partial);
-  if (!shrink) {
-    return b.map(sum.getType(), {sum, added},
-                 [&](ValueRange x, Value, Value) { return b.add(x[0], x[1]); });
+  Values operands{sum,
+                  b.reduce(Combine::add, weights, TileDistribution::partial)};
+  if (shrink) {
+    operands.push_back(shrink);
   }
-  return b.map(
-      sum.getType(), {sum, shrink, added},
-      [&](ValueRange x, Value, Value) { return b.fma(x[0], x[1], x[2]); });
+  return b.map(sum.getType(), operands, [&](Elements x, Expr, Expr) {
+    return shrink ? fma(x[0], x[2], x[1]) : x[0] + x[1];
+  });
 }
 
-Value AttentionWriter::multiplyValues(Value weights, Value slot, Value result) {
+Value AttentionWriter::multiplyValues(Value weights, Expr slot, Value result) {
   Value narrow = b.map(tile(own.getStep(), element), weights,
-                       [](ValueRange x, Value, Value) { return x[0]; });
-  return GroupProductOp::create(b, narrow, vs, slot, result, Value(), false);
+                       [](Elements x, Expr, Expr) { return x[0]; });
+  return GroupProductOp::create(b, narrow, vs, slot.in(b), result, Value(),
+                                false);
+}
+
+Value AttentionWriter::multiply(Value tile, Value factors) {
+  return b.map(tile.getType(), {tile, factors},
+               [](Elements x, Expr, Expr) { return x[0] * x[1]; });
 }
 
 AttentionWriter::State AttentionWriter::addValues(State before, Value weights,
-                                                  Value slot) {
+                                                  Expr slot) {
+  State after;
   if (!scalesWeights()) {
-    Value sum = divides() ? addTo(before.sum, Value(), weights) : Value();
-    return {{}, sum, multiplyValues(weights, slot, before.result), {}};
+    after.sum = divides() ? addTo(before.sum, Value(), weights) : Value();
+    after.result = multiplyValues(weights, slot, before.result);
+    return after;
   }
-  auto multiply = [&](Value tile, Value factors) {
-    return b.map(tile.getType(), {tile, factors},
-                 [&](ValueRange x, Value, Value) { return b.mul(x[0], x[1]); });
-  };
-  Value sizes =
-      b.map(weights.getType(), weights, [&](ValueRange x, Value, Value) {
-        return math::AbsFOp::create(b, x[0]).getResult();
-      });
-  Value top = b.reduce(Combine::max, sizes, TileDistribution::product);
-  Value most = b.map(top.getType(), {before.most, top},
-                     [&](ValueRange x, Value, Value) -> Value {
-                       return arith::MaxNumFOp::create(b, x[0], x[1]);
-                     });
-  Value inverse = b.map(top.getType(), most, [&](ValueRange x, Value, Value) {
-    return arith::DivFOp::create(b, b.number(1), x[0]).getResult();
-  });
+  Value sizes = b.map(weights.getType(), weights,
+                      [](Elements x, Expr, Expr) { return abs(x[0]); });
+  after.most = mostOf(before.most, sizes);
+  Value inverse = b.map(after.most.getType(), after.most,
+                        [](Elements x, Expr, Expr) { return 1 / x[0]; });
   Value own = multiply(weights, inverse);
   Value shrink = multiply(before.most, inverse);
-  return {most,
-          addTo(before.sum, shrink, own),
-          multiplyValues(own, slot, multiply(before.result, shrink)),
-          {}};
+  after.sum = addTo(before.sum, shrink, own);
+  after.result = multiplyValues(own, slot, multiply(before.result, shrink));
+  return after;
 }
 
-AttentionWriter::Values AttentionWriter::carry(const State &state, Value slot,
+AttentionWriter::Values AttentionWriter::carry(const State &state, Expr slot,
                                                ValueRange copies) {
   Values carried;
   for (Value own : {state.most, state.sum, state.result, state.kept}) {
@@ -314,7 +304,7 @@ AttentionWriter::Values AttentionWriter::carry(const State &state, Value slot,
       carried.push_back(own);
     }
   }
-  carried.push_back(slot);
+  carried.push_back(slot.in(b));
   llvm::append_range(carried, copies);
   return carried;
 }
@@ -333,19 +323,16 @@ void AttentionWriter::await(ValueRange carried) {
   }
 }
 
-/// The boxes `from` to before `to`.
-AttentionWriter::Values AttentionWriter::takeBoxes(Value from, Value to,
+AttentionWriter::Values AttentionWriter::takeBoxes(Expr from, Expr to,
                                                    ValueRange carried,
-                                                   TileMasks masks) {
-  return b.loop(from, to, carried, [&](Value turn, ValueRange in) -> Values {
+                                                   TileMasks masks, Expr end) {
+  return b.loop(from, to, carried, [&](Expr turn, ValueRange in) -> Values {
     await(in);
-    Value slot = slotOf(in), other = b.previous(slot, 2);
-    Values ahead = copyKeys(b.addIndex(turn, 1), other);
-    KeyList::Box box =
-        list ? list->at(turn)
-             : KeyList::Box{b.mulIndex(boxAt(turn), own.getStep()), masks.end};
-    State after = takeKeys(stateOf(in), {head.keys, box.first, slot}, box.first,
-                           {masks.conditions, box.end, box.exists});
+    Expr slot = slotOf(in), other = b.previous(slot, 2);
+    Values ahead = copyKeys(turn + 1, other);
+    KeyList::Box keys = keysAt(turn, end);
+    State after =
+        takeKeys(stateOf(in), {head.keys, keys.first, slot}, keys, masks);
     return carry(after, other, ahead);
   });
 }
@@ -360,32 +347,26 @@ bool AttentionWriter::hasOneBox() const {
 AttentionWriter::State AttentionWriter::takeAll(Values carried) {
   int64_t step = own.getStep(), before = llvm::divideCeil(tokens, step) - 1;
   if (before > 0) {
-    carried = takeBoxes(b.index(0), b.index(before), carried, {TileMasks::all});
+    carried = takeBoxes(0, before, carried, TileMasks::all);
   }
   await(carried);
-  Value first = b.index(before * step);
-  Value end = tokens % step ? b.index(tokens) : Value();
-  State state = takeKeys(stateOf(carried), {head.keys, first, slotOf(carried)},
-                         first, {TileMasks::all, end});
-  return head.memoryKeys ? takeSlots(state, slotOf(carried)) : state;
+  Expr first = before * step, slot = slotOf(carried);
+  State state = takeKeys(stateOf(carried), {head.keys, first, slot},
+                         {first, endInBox()}, TileMasks::all);
+  return head.memoryKeys ? takeSlots(state, slot) : state;
 }
 
 /// All threads are done with the box before that of `slot`, whose place the
 /// next one takes.
-AttentionWriter::State AttentionWriter::takeSlots(State state, Value slot) {
+AttentionWriter::State AttentionWriter::takeSlots(State state, Expr slot) {
   int64_t step = own.getStep(), slots = extents.columns - extents.keys;
   for (int64_t from = 0; from < slots; from += step) {
     bool inside = from + step <= slots;
-    Value first = b.index(from), zero = b.index(0);
     slot = b.previous(slot, 2);
-    Similarity::Box box{head.memoryKeys, first, slot};
-    Values copies = similarity->copy(box, inside);
-    copies.push_back(
-        b.copy(head.memoryValues, first, zero, vs, slot, inside, valuesInside));
-    GroupWaitOp::create(b, copies);
-    state =
-        takeKeys(state, box, b.index(extents.keys + from),
-                 {TileMasks::all, inside ? Value() : b.index(extents.columns)});
+    Similarity::Box box{head.memoryKeys, from, slot};
+    GroupWaitOp::create(b, copyBox(box, head.memoryValues, inside));
+    Expr end = inside ? Expr() : extents.columns;
+    state = takeKeys(state, box, {extents.keys + from, end}, TileMasks::all);
   }
   return state;
 }
@@ -393,26 +374,25 @@ AttentionWriter::State AttentionWriter::takeSlots(State state, Value slot) {
 /// Boxes that some queries of the block see in part, those that all see whole,
 /// and again those in part.
 AttentionWriter::State AttentionWriter::takeSome(Values carried) {
-  TileMasks all{TileMasks::all,
-                tokens % own.getStep() ? b.index(tokens) : Value()};
-  auto take = [&](Value from, Value to, TileMasks masks) {
-    carried = takeBoxes(from, to, carried, masks);
+  auto takePartly = [&](Value from, Value to) {
+    carried = takeBoxes(from, to, carried, TileMasks::all, endInBox());
   };
   if (!boxes.wholeBegin) {
-    take(boxes.begin, boxes.end, all);
+    takePartly(boxes.begin, boxes.end);
   } else {
     if (boxes.wholeBegin != boxes.begin) {
-      take(boxes.begin, boxes.wholeBegin, all);
+      takePartly(boxes.begin, boxes.wholeBegin);
     }
-    take(boxes.wholeBegin, boxes.wholeEnd, {TileMasks::ofKeys});
-    take(boxes.wholeEnd, boxes.end, all);
+    carried =
+        takeBoxes(boxes.wholeBegin, boxes.wholeEnd, carried, TileMasks::ofKeys);
+    takePartly(boxes.wholeEnd, boxes.end);
   }
   await(carried);
   return stateOf(carried);
 }
 
 AttentionWriter::State AttentionWriter::takeListed(Values carried) {
-  carried = takeBoxes(b.index(0), list->count, carried, {TileMasks::all});
+  carried = takeBoxes(0, list->count, carried, TileMasks::all);
   await(carried);
   return stateOf(carried);
 }
@@ -437,7 +417,7 @@ VisitedTiles AttentionWriter::findBoxes() {
   VisitedKeys visited(form, extents, own.getStep(), blocks);
   VisitedTiles found = emitVisitedTiles(
       b, b.getLoc(), visited, visited.haveWhole(), [&](int64_t Range::*bound) {
-        return countSteps(b, b.getLoc(), row,
+        return countSteps(b, b.getLoc(), row.in(b),
                           visited.stepsOf(own.getRows(), bound));
       });
   bool begins = llvm::any_of(blocks, [&](const RowSpan &block) {
@@ -459,18 +439,17 @@ void AttentionWriter::writeScores() {
   int64_t step = own.getStep();
   beginQueries();
   similarity->makeSlots(2);
-  auto boxOf = [&](Value turn, Value slot) {
-    return Similarity::Box{head.keys, b.mulIndex(turn, step), slot};
+  auto boxOf = [&](Expr turn, Expr slot) {
+    return Similarity::Box{head.keys, turn * step, slot};
   };
-  Value first = b.index(0);
-  Values carried = similarity->copy(boxOf(first, first), false);
+  Values carried = similarity->copy(boxOf(0, 0), false);
   similarity->awaitQueries();
-  carried.insert(carried.begin(), first);
-  auto take = [&](Value turn, ValueRange in) -> Values {
+  carried.insert(carried.begin(), b.index(0));
+  auto take = [&](Expr turn, ValueRange in) -> Values {
     GroupWaitOp::create(b, in.drop_front());
-    Value other = b.previous(in[0], 2);
-    Values next = similarity->copy(boxOf(b.addIndex(turn, 1), other), false);
-    Similarity::Box box = boxOf(turn, in[0]);
+    Expr slot = b(in[0]), other = b.previous(slot, 2);
+    Values next = similarity->copy(boxOf(turn + 1, other), false);
+    Similarity::Box box = boxOf(turn, slot);
     storeScores(similarity->multiply(box), box.first);
     next.insert(next.begin(), other);
     return next;
@@ -490,8 +469,7 @@ Value AttentionWriter::attend() {
   }
   bool isSome = visitsSome();
   boxes = isSome ? findBoxes() : VisitedTiles();
-  Value first = b.index(0);
-  Values copies = copyKeys(isSome ? boxes.begin : first, first);
+  Values copies = copyKeys(isSome ? Expr(boxes.begin) : 0, 0);
   similarity->awaitQueries(head.before);
   Type partial = tile(1, b.f32(), TileDistribution::partial);
   State state;
@@ -505,7 +483,7 @@ Value AttentionWriter::attend() {
   }
   state.result = b.fill(tile(own.getColumns(), b.f32()), 0);
   state.kept = carriesKept ? b.fill(partial, 0) : Value();
-  Values carried = carry(state, first, copies);
+  Values carried = carry(state, 0, copies);
   state = list     ? takeListed(carried)
           : isSome ? takeSome(carried)
                    : takeAll(carried);
@@ -519,18 +497,14 @@ Value AttentionWriter::divide(const State &state) {
     return state.result;
   }
   Value sums = b.reduce(Combine::add, state.sum, TileDistribution::product);
-  Value zero = b.number(0);
   if (!hasSoftmax()) {
     // Sums of any size, whose reciprocals may be no numbers of f32.
     return b.map(state.result.getType(), {state.result, sums},
-                 [&](ValueRange x, Value, Value) -> Value {
-                   Value isNone = arith::CmpFOp::create(
-                       b, arith::CmpFPredicate::OEQ, x[1], zero);
-                   Value own = arith::DivFOp::create(b, x[0], x[1]);
-                   return arith::SelectOp::create(b, isNone, zero, own);
+                 [](Elements x, Expr, Expr) {
+                   return select(x[1] == 0, 0, x[0] / x[1]);
                  });
   }
-  SmallVector<Value> operands{sums};
+  Values operands{sums};
   if (mayBeEmpty) {
     Value kept = carriesKept ? state.kept : searchKept(state, sums);
     operands.push_back(b.reduce(Combine::max, kept, TileDistribution::product));
@@ -538,33 +512,22 @@ Value AttentionWriter::divide(const State &state) {
       operands.push_back(state.most);
     }
   }
-  Value inverse =
-      b.map(sums.getType(), operands, [&](ValueRange x, Value, Value) -> Value {
-        Value own = arith::DivFOp::create(b, b.number(1), x[0]);
-        if (x.size() == 1) {
-          return own;
-        }
-        Value isKept = arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, x[1],
-                                             b.number(INFINITY));
-        if (!head.emptyIsMean) {
-          Value hasWeight =
-              arith::CmpFOp::create(b, arith::CmpFPredicate::UNE, x[0], zero);
-          return arith::SelectOp::create(
-              b, arith::OrIOp::create(b, isKept, hasWeight), own, zero);
-        }
-        // Scores of -inf that are kept are no mean.
-        Value isNone = arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, x[2],
-                                             b.number(-INFINITY));
-        return arith::SelectOp::create(
-            b, arith::AndIOp::create(b, isKept, isNone), b.number(NAN), own);
-      });
-  return b.map(state.result.getType(), {state.result, inverse},
-               [&](ValueRange x, Value, Value) { return b.mul(x[0], x[1]); });
+  auto invert = [&](Elements x, Expr, Expr) {
+    Expr own = 1 / x[0];
+    if (!mayBeEmpty) {
+      return own;
+    }
+    Expr isKept = x[1] == INFINITY;
+    // Scores of -inf that are kept are no mean.
+    return head.emptyIsMean ? select(isKept & (x[2] == -INFINITY), NAN, own)
+                            : select(isKept | (x[0] != 0), own, 0);
+  };
+  return multiply(state.result, b.map(sums.getType(), operands, invert));
 }
 
 Value emitAttention(GroupEmitter &e, const ScoreRegion &scores,
                     ValueRange captured, const HeadMatrices &head,
-                    const ScoreExtents &extents, Value row,
+                    const ScoreExtents &extents, Expr row,
                     const KeyList *list) {
   return AttentionWriter(e, scores, captured, head, extents, row, list)
       .attend();
@@ -572,7 +535,7 @@ Value emitAttention(GroupEmitter &e, const ScoreRegion &scores,
 
 void emitScores(GroupEmitter &e, const ScoreRegion &scores, ValueRange captured,
                 const HeadMatrices &head, const ScoreExtents &extents,
-                Value row) {
+                Expr row) {
   AttentionWriter(e, scores, captured, head, extents, row, nullptr)
       .writeScores();
 }

@@ -13,7 +13,6 @@
 #include "codegen/cuda/recipes/SmallHeads.h"
 #include "dialect/AttentionOps.h"
 #include "dialect/Shapes.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -36,9 +35,7 @@ static Value slotsOf(GroupEmitter &e, Value tensor, int64_t heads,
   }
   ArrayRef<int64_t> shape = shapeOf(tensor);
   int64_t width = shape[1] / heads;
-  Value head = group == 1 ? e.head() : e.b.divIndex(e.head(), group);
-  return e.view(e.matrix(tensor), e.b.getIndexAttr(0), shape[0],
-                e.b.mulIndex(head, width), width);
+  return e.view(e.matrix(tensor), 0, shape[0], e.head() / group * width, width);
 }
 
 /// The scores of the block's sequence and head; null without.
@@ -47,9 +44,8 @@ static Value scoresOf(GroupEmitter &e, Value tensor) {
     return {};
   }
   ArrayRef<int64_t> shape = shapeOf(tensor);
-  Value head = e.b.sum(e.b.mulIndex(e.block(2), shape[1]), e.head());
-  return e.view(e.matrix(tensor), e.b.mulIndex(head, shape[2]), shape[2],
-                e.b.getIndexAttr(0), shape[3]);
+  Expr head = e.block(2) * shape[1] + e.head();
+  return e.view(e.matrix(tensor), head * shape[2], shape[2], 0, shape[3]);
 }
 
 /// The head's part of the vector for scores, as a row; null without.
@@ -58,8 +54,7 @@ static Value vectorOf(GroupEmitter &e, AttentionOp op) {
     return {};
   }
   int64_t width = shapeOf(op.getScoreVector())[0] / op.getHeads();
-  return e.view(e.matrix(op.getScoreVector()), e.b.getIndexAttr(0), 1,
-                e.b.mulIndex(e.head(), width), width);
+  return e.view(e.matrix(op.getScoreVector()), 0, 1, e.head() * width, width);
 }
 
 static HeadMatrices headOf(AttentionOp op, GroupEmitter &e) {
@@ -80,56 +75,49 @@ static HeadMatrices headOf(AttentionOp op, GroupEmitter &e) {
 /// its columns to a tile of all.
 static void emitHeads(AttentionOp op, SmallHeads small, GroupEmitter &e) {
   KernelBuilder &b = e.b;
-  Value row = b.mulIndex(e.block(0), e.schedule.getRows());
+  Expr row = e.block(0) * e.schedule.getRows();
   HeadBox box = small.bring(e);
-  int64_t width = shapeOf(op.getResult())[2] / op.getHeads();
-  Value none = b.fill(e.tile(b.f32(), TileDistribution::product), 0);
-  Value all =
-      b.loop(op.getHeads(), none,
-             [&](Value number, ValueRange in) -> KernelBuilder::Values {
-               e.setHead(number);
-               HeadMatrices head = headOf(op, e);
-               head.box = box;
-               head.number = number;
-               Value own = emitAttention(e, op.scoreRegion(), op.getCaptured(),
-                                         head, extentsOf(op), row);
-               return {b.map(none.getType(), {own, in[0]},
-                             [&](ValueRange x, Value, Value j) {
-                               Value isOwn =
-                                   b.isEqual(b.divIndex(j, width), number);
-                               return b.choose(isOwn, x[0], x[1]);
-                             })};
-             })[0];
-  e.setHead({});
   ArrayRef<int64_t> shape = shapeOf(op.getResult());
-  Value to = e.view(e.matrix(op.getResult()), b.mulIndex(e.block(2), shape[1]),
-                    shape[1], b.getIndexAttr(0), shape[2]);
-  b.storeRounded(all, to, row, b.index(0), shape[1] % e.schedule.getRows() == 0,
+  int64_t width = shape[2] / op.getHeads();
+  Value none = b.fill(e.tile(b.f32(), TileDistribution::product), 0);
+  auto add = [&](Expr number, ValueRange in) -> KernelBuilder::Values {
+    e.setHead(number);
+    HeadMatrices head = headOf(op, e);
+    head.box = box;
+    head.number = number;
+    Value own = emitAttention(e, op.scoreRegion(), op.getCaptured(), head,
+                              extentsOf(op), row);
+    return {b.map(none.getType(), {own, in[0]},
+                  [&](KernelBuilder::Elements x, Expr, Expr j) {
+                    return select(j / width == number, x[0], x[1]);
+                  })};
+  };
+  Value all = b.loop(op.getHeads(), none, add)[0];
+  e.setHead({});
+  b.storeRounded(all, e.sequenceOf(op.getResult()), row, 0,
+                 shape[1] % e.schedule.getRows() == 0,
                  shape[2] == e.schedule.getColumns());
 }
 
 /// Rows of one block of tokens, to the keys of the blocks that these see.
 static void emitBlockRows(AttentionOp op, GroupEmitter &e) {
-  KernelBuilder &b = e.b;
   int64_t size = *op.getBlock(), rows = e.schedule.getRows();
   int64_t tokens = shapeOf(op.getQuery())[1];
   int64_t parts = llvm::divideCeil(size, rows);
-  Value block = b.divIndex(e.block(0), parts);
-  Value row = b.sum(b.mulIndex(block, size),
-                    b.mulIndex(b.remIndex(e.block(0), parts), rows));
+  Expr block = e.block(0) / parts;
+  Expr row = block * size + e.block(0) % parts * rows;
   SeenBlocks seen(e, op, block);
   KeyList list = seen.list();
   Value tile = emitAttention(e, op.scoreRegion(), op.getCaptured(),
                              headOf(op, e), extentsOf(op), row, &list);
   // Rows after the block are another's. The last block may be shorter: what
   // ends with it begins earlier.
-  Value first = b.atMost(b.mulIndex(block, size), tokens - size);
+  Expr first = min(block * size, tokens - size);
   Value of = e.headOf(op.getResult(), op.getHeads());
   int64_t width = cast<MemRefType>(of.getType()).getDimSize(1);
-  Value to = e.view(of, first, size, b.getIndexAttr(0), width);
-  b.storeRounded(tile, to, b.createOrFold<arith::SubIOp>(row, first),
-                 b.index(0), parts * rows == size && tokens % size == 0,
-                 width == e.schedule.getColumns());
+  e.b.storeRounded(tile, e.view(of, first, size, 0, width), row - first, 0,
+                   parts * rows == size && tokens % size == 0,
+                   width == e.schedule.getColumns());
 }
 
 namespace {
@@ -217,7 +205,7 @@ struct AttentionRecipe
     }
     int64_t length = shapeOf(own.getQuery())[1];
     HeadMatrices head = headOf(own, e);
-    Value row = e.b.mulIndex(e.block(0), e.schedule.getRows());
+    Expr row = e.block(0) * e.schedule.getRows();
     if (own.givesScoresAlone()) {
       return emitScores(e, own.scoreRegion(), own.getCaptured(), head,
                         extentsOf(own), row);
@@ -227,8 +215,7 @@ struct AttentionRecipe
     Value tile = emitAttention(e, own.scoreRegion(), own.getCaptured(), head,
                                extentsOf(own), row);
     Value to = e.headOf(own.getResult(), own.getHeads());
-    e.b.storeRounded(tile, to, row, e.b.index(0),
-                     length % e.schedule.getRows() == 0,
+    e.b.storeRounded(tile, to, row, 0, length % e.schedule.getRows() == 0,
                      cast<MemRefType>(to.getType()).getDimSize(1) ==
                          e.schedule.getColumns());
     e.finishHead(tile, row);

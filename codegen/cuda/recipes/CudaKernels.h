@@ -71,8 +71,8 @@ using ScaleBoxes =
 /// are `stages` deep. Rows of x are `sourceRow`'s, if it is given, and `scale`,
 /// if it is given, changes them before they are multiplied.
 mlir::Value emitProduct(KernelBuilder &b, CudaScheduleAttr schedule,
-                        mlir::Value x, mlir::Value w, mlir::Value row,
-                        mlir::Value column, bool isTransposed = true,
+                        mlir::Value x, mlir::Value w, Expr row, Expr column,
+                        bool isTransposed = true,
                         const KernelBuilder::RowMap &sourceRow = {},
                         const ScaleBoxes &scale = {});
 
@@ -101,7 +101,7 @@ struct HeadMatrices {
   mlir::Value scoreVector = {};
   Normalization normalization = Normalization::softmax;
   std::optional<HeadBox> box = {};
-  mlir::Value number = {};
+  Expr number = {};
   /// Copies that have begun, and are awaited with the queries.
   llvm::ArrayRef<mlir::Value> before = {};
 };
@@ -121,13 +121,13 @@ llvm::SmallVector<RowSpan> attentionBlocks(const ScoreExtents &extents,
 /// all, or those that its region leaves.
 struct KeyList {
   struct Box {
-    mlir::Value first, end; ///< keys `first` to before `end`; null: a step
+    Expr first, end; ///< keys `first` to before `end`; null: a step
     /// Whether the box has keys at all; null: it has.
-    mlir::Value exists = {};
+    Expr exists = {};
   };
-  mlir::Value count;
+  Expr count;
   /// A box may be asked for that is after the last: nobody reads its keys.
-  std::function<Box(mlir::Value box)> at;
+  std::function<Box(Expr box)> at;
   /// Every box has a step of keys, or none, and lies within the keys.
   bool areWhole;
 };
@@ -137,13 +137,13 @@ struct KeyList {
 /// rows without a kept key are 0.
 mlir::Value emitAttention(GroupEmitter &e, const ScoreRegion &scores,
                           mlir::ValueRange captured, const HeadMatrices &head,
-                          const ScoreExtents &extents, mlir::Value row,
+                          const ScoreExtents &extents, Expr row,
                           const KeyList *list = nullptr);
 
 /// Writes the scores of rows from `row` on, and nothing else.
 void emitScores(GroupEmitter &e, const ScoreRegion &scores,
                 mlir::ValueRange captured, const HeadMatrices &head,
-                const ScoreExtents &extents, mlir::Value row);
+                const ScoreExtents &extents, Expr row);
 
 /// `(x - mean x) / sqrt(var x + eps)` along the rows of a tile of f32 whose
 /// first `columns` columns count.

@@ -2,8 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "codegen/cuda/recipes/FeatureWriter.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Math/IR/Math.h"
 
 using namespace mlir;
 
@@ -27,61 +25,86 @@ TileType FeatureWriter::rowTile(int64_t columns) {
   return tile(columns).with({1, columns}, b.f32(), TileDistribution::product);
 }
 
+Value FeatureWriter::mapGiven(Type result, ArrayRef<Value> operands,
+                              KernelBuilder::Body body) {
+  Values given;
+  llvm::copy_if(operands, std::back_inserter(given),
+                [](Value operand) { return operand != nullptr; });
+  return b.map(result, given, [&](Elements x, Expr i, Expr j) {
+    SmallVector<Expr> elements;
+    for (Value operand : operands) {
+      elements.push_back(operand ? x.consume_front() : Expr());
+    }
+    return body(elements, i, j);
+  });
+}
+
+Value FeatureWriter::combineTiles(Combine combine, Value x, Value y) {
+  return b.map(x.getType(), {x, y}, [&](Elements own, Expr, Expr) {
+    return combine == Combine::add ? own[0] + own[1] : max(own[0], own[1]);
+  });
+}
+
+Value FeatureWriter::foldRows(Combine combine, Value before, Value terms) {
+  return combineTiles(combine, before,
+                      b.reduce(combine, terms, TileDistribution::partial));
+}
+
+Value FeatureWriter::halfNorms(Value x) {
+  auto type = cast<TileType>(x.getType());
+  TileType wide = type.with(type.getShape(), b.f32(), type.getDistribution());
+  Value squares = b.map(wide, x, [&](Elements own, Expr, Expr) {
+    Expr element = widen(b, own[0]);
+    return element * element;
+  });
+  Value sums = b.reduce(Combine::add, squares, wide.getDistribution());
+  return b.map(sums.getType(), sums, [&](Elements own, Expr, Expr) {
+    return own[0] * (llvm::numbers::log2e * scale * scale / 2);
+  });
+}
+
+Value FeatureWriter::validKeys(TileType type, Expr first) {
+  if (!keyValid) {
+    return {};
+  }
+  Type ints =
+      type.with(type.getShape(), b.getI32Type(), type.getDistribution());
+  return b.gather(ints, keyValid, [&](Expr i, Expr j) {
+    return std::pair(e.block(2), first + (type.rows() == 1 ? j : i));
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Matrices
+//===----------------------------------------------------------------------===//
+
+Value FeatureWriter::columnsOf(Value matrix, int64_t height, int64_t column,
+                               int64_t width) {
+  return e.view(matrix, b.getIndexAttr(0), height, b.getIndexAttr(column),
+                width);
+}
+
 Value FeatureWriter::slots(int64_t boxes, int64_t boxRows, int64_t columns) {
   return GroupAllocOp::create(
       b, SlotsType::get(b.getContext(), {boxes, boxRows, columns}, b.f32()));
 }
 
-Value FeatureWriter::addRows(Value sum, Value terms) {
-  Value added = b.reduce(Combine::add, terms, TileDistribution::partial);
-  return b.map(sum.getType(), {sum, added},
-               [&](ValueRange t, Value, Value) { return b.add(t[0], t[1]); });
-}
-
-Value FeatureWriter::raiseRows(Value most, Value terms) {
-  Value top = b.reduce(Combine::max, terms, TileDistribution::partial);
-  return b.map(most.getType(), {most, top},
-               [&](ValueRange t, Value, Value) -> Value {
-                 return arith::MaxNumFOp::create(b, t[0], t[1]);
-               });
-}
-
-//===----------------------------------------------------------------------===//
-// Elements
-//===----------------------------------------------------------------------===//
-
-Value FeatureWriter::power(Value exponent) {
-  return math::Exp2Op::create(b, exponent);
-}
-Value FeatureWriter::rectified(Value x) {
-  Value zero = b.number(0);
-  return b.choose(arith::CmpFOp::create(b, arith::CmpFPredicate::OLT, x, zero),
-                  zero, x);
+Value FeatureWriter::copyBox(Value matrix, Expr row, Value slots, Expr slot,
+                             bool rowsInside) {
+  int64_t width = cast<MemRefType>(matrix.getType()).getDimSize(1);
+  return b.copy(matrix, row, 0, slots, slot, rowsInside,
+                width == cast<SlotsType>(slots.getType()).columns());
 }
 
 //===----------------------------------------------------------------------===//
 // Loops
 //===----------------------------------------------------------------------===//
 
-Value FeatureWriter::halfNorms(Value x) {
-  auto type = cast<TileType>(x.getType());
-  TileType wide = type.with(type.getShape(), b.f32(), type.getDistribution());
-  Value squares = b.map(wide, x, [&](ValueRange t, Value, Value) {
-    Value own = widen(b, b.getLoc(), t[0]);
-    return b.mul(own, own);
-  });
-  Value sums = b.reduce(Combine::add, squares, wide.getDistribution());
-  double half = llvm::numbers::log2e * scale * scale / 2;
-  return b.map(sums.getType(), sums, [&](ValueRange t, Value, Value) {
-    return b.mul(t[0], b.number(half));
-  });
-}
-
 FeatureWriter::Values FeatureWriter::takeTurns(int64_t turns,
                                                ValueRange resident,
-                                               Values state, Copy copy,
+                                               ValueRange state, Copy copy,
                                                Take take) {
-  Value first = b.index(0);
+  Expr first = b.index(0);
   Values carried = copy(first, first);
   if (!resident.empty()) {
     GroupWaitOp::create(b, resident);
@@ -89,15 +112,15 @@ FeatureWriter::Values FeatureWriter::takeTurns(int64_t turns,
   size_t copies = carried.size();
   carried.push_back(first);
   llvm::append_range(carried, state);
-  auto takeBox = [&](Value turn, ValueRange in) {
-    return take(turn, in[copies], in.drop_front(copies + 1));
+  auto takeBox = [&](Expr turn, ValueRange in) {
+    return take(turn, b(in[copies]), in.drop_front(copies + 1));
   };
   if (turns > 1) {
     carried =
-        b.loop(turns - 1, carried, [&](Value turn, ValueRange in) -> Values {
+        b.loop(turns - 1, carried, [&](Expr turn, ValueRange in) -> Values {
           GroupWaitOp::create(b, in.take_front(copies));
-          Value other = b.previous(in[copies], 2);
-          Values next = copy(b.addIndex(turn, 1), other);
+          Expr other = b.previous(b(in[copies]), 2);
+          Values next = copy(turn + 1, other);
           next.push_back(other);
           llvm::append_range(next, takeBox(turn, in));
           return next;

@@ -31,9 +31,10 @@ CudaScheduleAttr scheduleSums(mlir::MLIRContext *context, int64_t width);
 class FeatureWriter {
 protected:
   using Values = KernelBuilder::Values;
-  using Copy = llvm::function_ref<Values(mlir::Value turn, mlir::Value slot)>;
-  using Take = llvm::function_ref<Values(mlir::Value turn, mlir::Value slot,
-                                         mlir::ValueRange state)>;
+  using Elements = KernelBuilder::Elements;
+  using Copy = llvm::function_ref<Values(Expr turn, Expr slot)>;
+  using Take =
+      llvm::function_ref<Values(Expr turn, Expr slot, mlir::ValueRange state)>;
 
   template <typename OpT>
   FeatureWriter(GroupEmitter &e, OpT op, int64_t keyWidth, int64_t valueWidth)
@@ -42,7 +43,10 @@ protected:
         keyWidth(keyWidth), valueWidth(valueWidth),
         rows(count + summaryExtraRows(map)),
         scale(op.getScale().convertToDouble()),
-        weight(op.getFeatures() ? e.matrix(op.getFeatures()) : mlir::Value()) {}
+        eps(op.getEps().convertToDouble()),
+        weight(op.getFeatures() ? e.matrix(op.getFeatures()) : mlir::Value()),
+        keyValid(op.getKeyValid() ? e.matrix(op.getKeyValid())
+                                  : mlir::Value()) {}
 
   bool hasMaximum() const { return map == FeatureMap::softmax; }
   bool hasExponentials() const { return map != FeatureMap::relu; }
@@ -59,24 +63,48 @@ protected:
   TileType tile(int64_t columns,
                 TileDistribution lanes = TileDistribution::product);
   TileType rowTile(int64_t columns);
-  mlir::Value slots(int64_t boxes, int64_t boxRows, int64_t columns);
+  /// `b.map` of operands that may be null; so are their elements.
+  mlir::Value mapGiven(mlir::Type result, llvm::ArrayRef<mlir::Value> operands,
+                       KernelBuilder::Body body);
+  /// The sum, or the larger, of tiles of one type.
+  mlir::Value combineTiles(Combine combine, mlir::Value x, mlir::Value y);
+  /// The same of `before` and the rows of `terms`, by the lanes that have them.
+  mlir::Value foldRows(Combine combine, mlir::Value before, mlir::Value terms);
   /// Half the squares of scaled rows, with the factor of the exponent, as a
   /// column; of a tile of any type of numbers.
   mlir::Value halfNorms(mlir::Value x);
-  /// `sum` and the sums of the rows of `terms`, by the lanes that have them.
-  mlir::Value addRows(mlir::Value sum, mlir::Value terms);
-  /// The larger of `most` and the elements of the rows of `terms`.
-  mlir::Value raiseRows(mlir::Value most, mlir::Value terms);
+  /// 1 for keys from `first` on that count, as i32, along the row or the column
+  /// that `type` has; null if nothing masks.
+  mlir::Value validKeys(TileType type, Expr first);
+
+  // Matrices.
+  mlir::Value columnsOf(mlir::Value matrix, int64_t height, int64_t column,
+                        int64_t width);
+  mlir::Value slots(int64_t boxes, int64_t boxRows, int64_t columns);
+  /// Begins to copy all columns of rows from `row` on to a box.
+  mlir::Value copyBox(mlir::Value matrix, Expr row, mlir::Value slots,
+                      Expr slot, bool rowsInside = false);
 
   // Elements.
-  mlir::Value power(mlir::Value exponent);
-  mlir::Value rectified(mlir::Value x);
+  Expr rectified(Expr x) { return select(x < 0, 0, x); }
+  /// Of a key, from its product; `half` of its norm, and the maximum `most`,
+  /// are null where features do not have them.
+  Expr keyFeature(Expr product, Expr half, Expr most) {
+    Expr own = product * factor();
+    return hasExponentials() ? b.power(own - (most ? most : shift()) - half)
+                             : rectified(own) + eps;
+  }
+  /// Whether a key counts: it is before `end`, and its mask, if that is not
+  /// null, has it.
+  Expr counts(Expr key, Expr end, Expr valid) {
+    return (key < end) & (valid ? valid != 0 : Expr());
+  }
 
   /// Turns that copy a box each: `copy` begins that of a turn to a slot, `take`
   /// makes the state after it of the one before. What all turns read is on its
   /// way as `resident`. Afterwards nobody reads slots.
-  Values takeTurns(int64_t turns, mlir::ValueRange resident, Values state,
-                   Copy copy, Take take);
+  Values takeTurns(int64_t turns, mlir::ValueRange resident,
+                   mlir::ValueRange state, Copy copy, Take take);
 
   GroupEmitter &e;
   KernelBuilder &b;
@@ -84,8 +112,9 @@ protected:
   FeatureMap map;
   /// Features, columns of heads, and rows of a summary.
   int64_t count, keyWidth, valueWidth, rows;
-  double scale;
-  mlir::Value weight; ///< stored [features][key width]; null without
+  double scale, eps;
+  mlir::Value weight;   ///< stored [features][key width]; null without
+  mlir::Value keyValid; ///< null without
 };
 
 } // namespace hova

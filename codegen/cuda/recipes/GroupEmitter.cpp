@@ -49,8 +49,7 @@ Value GroupEmitter::matrix(Value tensor) {
   int64_t rows = cast<MemRefType>(source.getType()).getDimSize(0);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointAfterValue(source);
-  Value part = view(source, b.getIndexAttr(0), rows,
-                    b.getIndexAttr(slice.getOffset()), shapeOf(tensor).back());
+  Value part = view(source, 0, rows, slice.getOffset(), shapeOf(tensor).back());
   places[tensor] = part;
   return part;
 }
@@ -66,8 +65,8 @@ KernelBuilder::RowMap GroupEmitter::rowMap(Value tensor) {
   if (!placement) {
     return {};
   }
-  return [this, placement](Value row) {
-    return placement.emitRow(b, row, b.index(0));
+  return [this, placement](Expr row) {
+    return b(placement.emitRow(b, row, b.index(0)));
   };
 }
 
@@ -80,18 +79,22 @@ Value GroupEmitter::view(Value matrix, OpFoldResult row, int64_t rows,
       ArrayRef<OpFoldResult>{one, one});
 }
 
-Value GroupEmitter::headOf(Value tensor, int64_t heads, int64_t group) {
+Value GroupEmitter::sequenceOf(Value tensor) {
   ArrayRef<int64_t> shape = shapeOf(tensor);
-  int64_t width = shape[2] / heads;
-  Value own = group == 1 ? head() : b.divIndex(head(), group);
-  return view(matrix(tensor), b.mulIndex(block(2), shape[1]), shape[1],
-              b.mulIndex(own, width), width);
+  int64_t rows = staticSize(shape.drop_front().drop_back());
+  return view(matrix(tensor), block(2) * rows, rows, 0, shape.back());
 }
 
-Value widen(OpBuilder &builder, Location loc, Value element) {
-  Type f32 = builder.getF32Type();
+Value GroupEmitter::headOf(Value tensor, int64_t heads, int64_t group) {
+  ArrayRef<int64_t> shape = shapeOf(tensor);
+  int64_t rows = shape[1], width = shape[2] / heads;
+  return view(matrix(tensor), block(2) * rows, rows, head() / group * width,
+              width);
+}
+
+Expr widen(KernelBuilder &b, Expr element) {
   return element.getType().getIntOrFloatBitWidth() < 32
-             ? arith::ExtFOp::create(builder, loc, f32, element)
+             ? b.compute<arith::ExtFOp>(b.f32(), element)
              : element;
 }
 
@@ -108,10 +111,8 @@ TileType GroupEmitter::tile(Type element, TileDistribution lanes) {
 GroupEmitter::Place GroupEmitter::tilePlace(Operation *op) {
   ArrayRef<int64_t> shape = shapeOf(op->getResult(0));
   int64_t rows = staticSize(shape.drop_back());
-  return {tile(b.f32(), TileDistribution::row),
-          b.mulIndex(block(0), schedule.getRows()),
-          b.mulIndex(block(1), schedule.getColumns()),
-          rows % schedule.getRows() == 0,
+  return {tile(b.f32(), TileDistribution::row), block(0) * schedule.getRows(),
+          block(1) * schedule.getColumns(), rows % schedule.getRows() == 0,
           shape.back() % schedule.getColumns() == 0};
 }
 
@@ -119,43 +120,39 @@ Value GroupEmitter::load(Value tensor, ArrayRef<int64_t> shape,
                          const Place &place) {
   Value from = matrix(tensor);
   auto type = cast<MemRefType>(from.getType());
-  int64_t rows = staticSize(shape.drop_back());
+  int64_t rows = staticSize(shape.drop_back()), ownRows = type.getDimSize(0);
   bool oneColumn = type.getDimSize(1) == 1 && shape.back() != 1;
-  bool oneRow = type.getDimSize(0) == 1 && rows != 1;
-  TileType own = place.type.with(
+  bool oneRow = ownRows == 1 && rows != 1;
+  TileType tile = place.type.with(
       {oneRow ? 1 : place.type.rows(), oneColumn ? 1 : place.type.columns()},
       type.getElementType(), place.type.getDistribution());
-  Value zero = b.index(0);
-  if (KernelBuilder::RowMap sourceRow = rowMap(tensor)) {
-    return b.gather(own, from, [&](Value i, Value j) {
-      return std::pair(sourceRow(b.sum(place.row, i)),
-                       oneColumn ? zero : b.sum(place.column, j));
+  KernelBuilder::RowMap sourceRow = rowMap(tensor);
+  if (!sourceRow && !oneRow && ownRows != rows) {
+    // A table with fewer rows repeats.
+    sourceRow = [ownRows](Expr row) { return row % ownRows; };
+  }
+  if (sourceRow) {
+    return b.gather(tile, from, [&](Expr i, Expr j) {
+      Expr row = sourceRow(place.row + i);
+      return std::pair(row, oneColumn ? Expr(0) : place.column + j);
     });
   }
-  if (oneRow || type.getDimSize(0) == rows) {
-    return b.load(own, from, oneRow ? zero : place.row,
-                  oneColumn ? zero : place.column, oneRow || place.rowsInside,
-                  oneColumn || place.columnsInside);
-  }
-  // A table with fewer rows repeats.
-  return b.gather(own, from, [&](Value i, Value j) {
-    Value row = b.remIndex(b.sum(place.row, i), type.getDimSize(0));
-    return std::pair(row, oneColumn ? zero : b.sum(place.column, j));
-  });
+  return b.load(tile, from, oneRow ? Expr(0) : place.row,
+                oneColumn ? Expr(0) : place.column, oneRow || place.rowsInside,
+                oneColumn || place.columnsInside);
 }
 
 /// What an element-wise operation makes of one element of each operand: it
 /// writes itself on tiles, and here a tile is that element.
-static Value emitElement(KernelBuilder &b, TileOpInterface op,
-                         ValueRange elements) {
+static Expr emitElement(KernelBuilder &b, TileOpInterface op,
+                        KernelBuilder::Elements elements) {
   Type tile = VectorType::get({1, 1}, b.f32());
-  SmallVector<Value> tiles;
-  for (Value element : elements) {
-    tiles.push_back(
-        vector::BroadcastOp::create(b, tile, widen(b, b.getLoc(), element)));
+  KernelBuilder::Values tiles;
+  for (Expr element : elements) {
+    tiles.push_back(widen(b, element).broadcast(tile));
   }
-  return vector::ExtractOp::create(b, op.emitTile(b, tiles),
-                                   ArrayRef<int64_t>{0, 0});
+  return b.compute<vector::ExtractOp>(op.emitTile(b, tiles),
+                                      ArrayRef<int64_t>{0, 0});
 }
 
 Value GroupEmitter::compute(Operation *op, const Place &place,
@@ -166,9 +163,10 @@ Value GroupEmitter::compute(Operation *op, const Place &place,
     operands.push_back(tile ? tile
                             : load(operand, shapeOf(op->getResult(0)), place));
   }
-  return b.map(place.type, operands, [&](ValueRange x, Value, Value) {
-    return emitElement(b, cast<TileOpInterface>(op), x);
-  });
+  return b.map(place.type, operands,
+               [&](KernelBuilder::Elements x, Expr, Expr) {
+                 return emitElement(b, cast<TileOpInterface>(op), x);
+               });
 }
 
 Value GroupEmitter::compute(Operation *op, const Place &place) {
@@ -188,9 +186,8 @@ void GroupEmitter::bring(Operation *op, Value matrix, int64_t rows,
                                                      {boxes, rows, columns},
                                                      type.getElementType()));
   for (int64_t box = 0; box < boxes; ++box) {
-    tokens.push_back(b.copy(matrix, b.index(0), b.index(box * columns), own,
-                            b.index(box), type.getDimSize(0) == rows,
-                            width % columns == 0));
+    tokens.push_back(b.copy(matrix, 0, box * columns, own, box,
+                            type.getDimSize(0) == rows, width % columns == 0));
   }
   slots[op] = own;
 }
@@ -202,10 +199,10 @@ KernelBuilder::Values GroupEmitter::bringForHeads() {
   return takeTokens();
 }
 
-void GroupEmitter::finishHead(Value tile, Value row) {
+void GroupEmitter::finishHead(Value tile, Expr row) {
   for (Operation *op : llvm::drop_begin(stage)) {
     b.setLoc(op->getLoc());
-    cast<CudaRecipeOpInterface>(op).emitJoinedHead(*this, tile, row);
+    cast<CudaRecipeOpInterface>(op).emitJoinedHead(*this, tile, row.in(b));
   }
 }
 
@@ -217,7 +214,7 @@ void GroupEmitter::finishAndStore(Value tile, const Place &anchorPlace) {
     ColumnRange own = columns.of(op);
     Place place = anchorPlace;
     if (!(own == whole)) {
-      place.column = b.addIndex(place.column, -own.from);
+      place.column = place.column - own.from;
       place.columnsInside = false;
     }
     Value result = op->getResult(0);

@@ -19,7 +19,7 @@ namespace hova {
 /// the last by the last. What is inside needs no checks.
 struct GroupPlace {
   TileType type; ///< of f32
-  mlir::Value row, column;
+  Expr row, column;
   bool rowsInside = false, columnsInside = false;
 };
 
@@ -46,20 +46,28 @@ public:
   /// it is the same.
   KernelBuilder::RowMap rowMap(mlir::Value tensor);
   /// The coordinate of the block along an axis of the grid.
-  mlir::Value block(unsigned axis) { return b.argument(matrices + axis); }
+  Expr block(unsigned axis) { return b(b.argument(matrices + axis)); }
   void setMatrices(int64_t count) { matrices = count; }
   /// The head that is written: the block's (y), unless the block has several
   /// and writes one after the other.
-  mlir::Value head() { return ownHead ? ownHead : block(1); }
-  void setHead(mlir::Value head) { ownHead = head; }
+  Expr head() { return ownHead ? ownHead : block(1); }
+  void setHead(Expr head) { ownHead = head.in(b); }
 
-  /// Rows from `row` on and columns from `column` on, of dynamic or static
-  /// index.
+  /// Rows from `row` on and columns from `column` on.
+  mlir::Value view(mlir::Value matrix, Expr row, int64_t rows, Expr column,
+                   int64_t columns) {
+    return view(matrix, mlir::getAsOpFoldResult(row.in(b)), rows,
+                mlir::getAsOpFoldResult(column.in(b)), columns);
+  }
+  /// The same of dynamic or static indices.
   mlir::Value view(mlir::Value matrix, mlir::OpFoldResult row, int64_t rows,
                    mlir::OpFoldResult column, int64_t columns);
 
-  /// Rows of the block's sequence (z), and columns of the head that is read of
-  /// `heads`; `group` heads of queries share one.
+  /// Rows of the block's sequence (z), the entry of the first axis, with all
+  /// columns.
+  mlir::Value sequenceOf(mlir::Value tensor);
+  /// The same rows, and columns of the head that is read of `heads`; `group`
+  /// heads of queries share one.
   mlir::Value headOf(mlir::Value tensor, int64_t heads, int64_t group = 1);
 
   /// A tile of the schedule's extents.
@@ -90,7 +98,7 @@ public:
   mlir::Value brought(mlir::Operation *op) { return slots.lookup(op); }
   /// Applies what joined by heads to rows of a head, of f32, from `row` of the
   /// block's sequence on.
-  void finishHead(mlir::Value tile, mlir::Value row);
+  void finishHead(mlir::Value tile, Expr row);
 
 private:
   using Tiles = llvm::DenseMap<mlir::Value, mlir::Value>;
@@ -103,14 +111,13 @@ private:
   llvm::DenseMap<mlir::Value, mlir::Value> places;
   llvm::DenseMap<mlir::Value, PlacementAttrInterface> placements;
   int64_t matrices = 0;
-  mlir::Value ownHead;
+  Expr ownHead;
   llvm::DenseMap<mlir::Operation *, mlir::Value> slots;
   KernelBuilder::Values tokens;
 };
 
 /// `element` widened to f32.
-mlir::Value widen(mlir::OpBuilder &builder, mlir::Location loc,
-                  mlir::Value element);
+Expr widen(KernelBuilder &b, Expr element);
 
 } // namespace hova
 

@@ -8,12 +8,13 @@
 #include "dialect/AttentionOps.h"
 #include "dialect/Shapes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Math/IR/Math.h"
 #include <cmath>
 
 using namespace mlir;
 
 namespace hova {
+
+using Elements = KernelBuilder::Elements;
 
 //===----------------------------------------------------------------------===//
 // HeadLogitsOp
@@ -28,45 +29,37 @@ struct HeadRows {
 /// head, as a column: sums of its products with a box of hidden channels after
 /// the other. `sums` is the type of one such product.
 static Value emitLogits(GroupEmitter &e, HeadLogitsOp op, HeadRows head,
-                        Value weights, Value shift, Value row, bool rowsInside,
+                        Value weights, Value shift, Expr row, bool rowsInside,
                         TileType sums) {
   KernelBuilder &b = e.b;
-  int64_t hidden = shapeOf(op.getHeadWeight())[1];
-  bool columnsInside = hidden % sums.columns() == 0;
-  Value first = b.index(0), logits;
-  for (int64_t from = 0; from < hidden; from += sums.columns()) {
-    Value column = b.index(from);
-    Value products = GroupProductOp::create(b, head.tile, weights,
-                                            b.index(from / sums.columns()),
-                                            b.fill(sums, 0), head.slot, false);
+  int64_t hidden = shapeOf(op.getHeadWeight())[1], width = sums.columns();
+  bool columnsInside = hidden % width == 0;
+  auto typeOf = [&](int64_t columns) {
+    return sums.with({1, columns}, b.f32(), sums.getDistribution());
+  };
+  auto add = [](Elements x, Expr, Expr) { return x[0] + x[1]; };
+  Value logits;
+  for (int64_t from = 0; from < hidden; from += width) {
+    Value products =
+        GroupProductOp::create(b, head.tile, weights, b.index(from / width),
+                               b.fill(sums, 0), head.slot, false);
     // Columns after the hidden ones have a weight of 0.
-    Value own = b.load(sums, shift, row, column, rowsInside, columnsInside);
-    Value weight = b.load(
-        sums.with({1, sums.columns()}, b.f32(), sums.getDistribution()),
-        e.matrix(op.getScoreWeight()), first, column, true, columnsInside);
-    Value terms = b.map(sums, {products, own, weight},
-                        [&](ValueRange t, Value, Value) -> Value {
-                          Value t0 = b.add(t[0], t[1]);
-                          Value negative = arith::CmpFOp::create(
-                              b, arith::CmpFPredicate::OLT, t0, b.number(0));
-                          Value kept = arith::SelectOp::create(b, negative,
-                                                               b.number(0), t0);
-                          return b.mul(kept, t[2]);
-                        });
+    Value own = b.load(sums, shift, row, from, rowsInside, columnsInside);
+    Value weight = b.load(typeOf(width), e.matrix(op.getScoreWeight()), 0, from,
+                          true, columnsInside);
+    Value terms =
+        b.map(sums, {products, own, weight}, [](Elements x, Expr, Expr) {
+          Expr shifted = x[0] + x[1];
+          return select(shifted < 0, 0, shifted) * x[2];
+        });
     Value part = b.reduce(Combine::add, terms, TileDistribution::product);
-    logits = logits ? b.map(part.getType(), {logits, part},
-                            [&](ValueRange t, Value, Value) {
-                              return b.add(t[0], t[1]);
-                            })
-                    : part;
+    logits = logits ? b.map(part.getType(), {logits, part}, add) : part;
   }
   if (!op.getScoreBias()) {
     return logits;
   }
-  Value bias = b.load(sums.with({1, 1}, b.f32(), sums.getDistribution()),
-                      e.matrix(op.getScoreBias()), first, first, true, true);
-  return b.map(logits.getType(), {logits, bias},
-               [&](ValueRange t, Value, Value) { return b.add(t[0], t[1]); });
+  Value bias = b.load(typeOf(1), e.matrix(op.getScoreBias()), 0, 0, true, true);
+  return b.map(logits.getType(), {logits, bias}, add);
 }
 
 /// Hidden channels of a product.
@@ -81,13 +74,13 @@ static void emitLogits(GroupEmitter &e, HeadLogitsOp op) {
   int64_t rows = staticSize(shapeOf(op.getResult()).drop_back());
   int64_t blockRows = e.schedule.getRows(), depth = boxColumns(width);
   bool rowsInside = rows % blockRows == 0;
-  Value first = b.index(0), row = b.mulIndex(e.block(0), blockRows);
-  Value heads = e.view(e.matrix(op.getHeadsIn()), b.getIndexAttr(0), rows,
-                       b.mulIndex(e.block(1), width), width);
+  Expr row = e.block(0) * blockRows;
+  Value heads =
+      e.view(e.matrix(op.getHeadsIn()), 0, rows, e.block(1) * width, width);
   Value xs = GroupAllocOp::create(
       b, SlotsType::get(b.getContext(), {1, blockRows, depth},
-                        cast<MemRefType>(heads.getType()).getElementType()));
-  Value x = b.copy(heads, row, first, xs, first, rowsInside, width == depth);
+                        getElementTypeOrSelf(heads)));
+  Value x = b.copy(heads, row, 0, xs, 0, rowsInside, width == depth);
   TileType sums =
       e.tile(b.f32(), TileDistribution::product)
           .with({blockRows, channelsAtOnce(e.schedule.getColumns())}, b.f32(),
@@ -96,7 +89,7 @@ static void emitLogits(GroupEmitter &e, HeadLogitsOp op) {
   KernelBuilder::Values tokens = e.takeTokens();
   tokens.insert(tokens.begin(), x);
   GroupWaitOp::create(b, tokens);
-  Value logits = emitLogits(e, op, {xs, first}, e.brought(op),
+  Value logits = emitLogits(e, op, {xs, b.index(0)}, e.brought(op),
                             e.matrix(op.getShift()), row, rowsInside, sums);
   e.finishAndStore(logits, {cast<TileType>(logits.getType()), row, e.block(1),
                             rowsInside, true});
@@ -176,22 +169,18 @@ struct HeadLogitsRecipe
     KernelBuilder &b = e.b;
     auto type = cast<TileType>(rows.getType());
     Type element = getElementTypeOrSelf(own.getHeadsIn());
-    int64_t length = shapeOf(own.getResult())[1];
-    auto sequence = [&](Value tensor) {
-      return e.view(e.matrix(tensor), b.mulIndex(e.block(2), length), length,
-                    b.getIndexAttr(0), shapeOf(tensor).back());
-    };
     // What others read of the head is rounded.
     Value head =
         b.map(type.with(type.getShape(), element, type.getDistribution()), rows,
-              [](ValueRange x, Value, Value) { return x[0]; });
-    bool inside = length % type.rows() == 0;
+              [](Elements x, Expr, Expr) { return x[0]; });
+    bool inside = shapeOf(own.getResult())[1] % type.rows() == 0;
     int64_t channels = channelsAtOnce(shapeOf(own.getHeadWeight())[1]);
     Value logits = emitLogits(
-        e, own, {head, Value()}, e.brought(op), sequence(own.getShift()), row,
-        inside,
+        e, own, {head, Value()}, e.brought(op), e.sequenceOf(own.getShift()),
+        row, inside,
         type.with({type.rows(), channels}, b.f32(), type.getDistribution()));
-    b.store(logits, sequence(own.getResult()), row, e.block(1), inside, true);
+    b.store(logits, e.sequenceOf(own.getResult()), row, e.block(1), inside,
+            true);
   }
 };
 
@@ -207,9 +196,7 @@ struct ScaleHeadsRecipe : RowsRecipe<ScaleHeadsRecipe, ScaleHeadsOp> {
   }
   Value emitFactors(Operation *op, GroupEmitter &e, Value row) const;
 };
-} // namespace
 
-namespace {
 /// The softmax of rows of logits, as far as columns do not matter.
 struct RowSoftmax {
   Value powers, most, inverse;
@@ -218,25 +205,19 @@ struct RowSoftmax {
 
 /// Of rows of logits from `row` on, `heads` columns of a tile of f32.
 static RowSoftmax emitRowSoftmax(KernelBuilder &b, TileType type, Value from,
-                                 Value row, int64_t heads, bool rowsInside) {
-  Value count = b.index(heads);
-  Value logits = b.map(
-      type, b.load(type, from, row, b.index(0), rowsInside, false),
-      [&](ValueRange x, Value, Value j) -> Value {
-        Value there =
-            arith::CmpIOp::create(b, arith::CmpIPredicate::ult, j, count);
-        return arith::SelectOp::create(b, there, x[0], b.number(-INFINITY));
-      });
+                                 Expr row, int64_t heads, bool rowsInside) {
+  Value logits = b.map(type, b.load(type, from, row, 0, rowsInside, false),
+                       [&](Elements x, Expr, Expr j) {
+                         return select(j < heads, x[0], -INFINITY);
+                       });
   TileDistribution lanes = type.getDistribution();
   Value most = b.reduce(Combine::max, logits, lanes);
-  Value powers = b.map(type, {logits, most}, [&](ValueRange x, Value, Value) {
+  Value powers = b.map(type, {logits, most}, [&](Elements x, Expr, Expr) {
     return b.power(x[0], x[1]);
   });
   Value sum = b.reduce(Combine::add, powers, lanes);
-  Value inverse =
-      b.map(sum.getType(), sum, [&](ValueRange x, Value, Value) -> Value {
-        return arith::DivFOp::create(b, b.number(1), x[0]);
-      });
+  Value inverse = b.map(sum.getType(), sum,
+                        [](Elements x, Expr, Expr) { return 1 / x[0]; });
   return {powers, most, inverse};
 }
 
@@ -254,16 +235,15 @@ void ScaleHeadsRecipe::emitGroup(Operation *op, GroupEmitter &e) const {
   Value from = e.matrix(own.getLogits());
   RowSoftmax softmax =
       emitRowSoftmax(b, row, from, place.row, heads, place.rowsInside);
-  Value ownLogits = b.gather(place.type, from, [&](Value i, Value j) {
-    return std::pair(b.sum(place.row, i),
-                     b.divIndex(b.sum(place.column, j), width));
+  Value ownLogits = b.gather(place.type, from, [&](Expr i, Expr j) {
+    return std::pair(place.row + i, (place.column + j) / width);
   });
   Value x = e.load(own.getHeadsIn(), shapeOf(own.getResult()), place);
   Value result =
       b.map(place.type, {x, ownLogits, softmax.most, softmax.inverse},
-            [&](ValueRange t, Value, Value) {
-              Value share = b.mul(b.power(t[1], t[2]), t[3]);
-              return b.mul(widen(b, b.getLoc(), t[0]), share);
+            [&](Elements t, Expr, Expr) {
+              Expr share = b.power(t[1], t[2]) * t[3];
+              return widen(b, t[0]) * share;
             });
   e.finishAndStore(result, place);
 }
@@ -280,9 +260,8 @@ Value ScaleHeadsRecipe::emitFactors(Operation *op, GroupEmitter &e,
   RowSoftmax softmax =
       emitRowSoftmax(b, type, e.matrix(own.getLogits()), row, shape.back(),
                      staticSize(shape.drop_back()) % rows == 0);
-  Value shares =
-      b.map(type, {softmax.powers, softmax.inverse},
-            [&](ValueRange x, Value, Value) { return b.mul(x[0], x[1]); });
+  Value shares = b.map(type, {softmax.powers, softmax.inverse},
+                       [](Elements x, Expr, Expr) { return x[0] * x[1]; });
   Value slots = GroupAllocOp::create(
       b, SlotsType::get(b.getContext(), {1, rows, columns}, b.f32()));
   GroupShareOp::create(b, shares, slots, b.index(0));
@@ -308,46 +287,35 @@ void NormalizeHeadsRecipe::emitGroup(Operation *op, GroupEmitter &e) const {
   int64_t heads = own.getHeads();
   int64_t width = shapeOf(own.getResult()).back() / heads;
   GroupEmitter::Place place = e.tilePlace(op);
-  auto isOf = [&](Value j, Value head) -> Value {
-    return arith::CmpIOp::create(b, arith::CmpIPredicate::eq,
-                                 b.divIndex(j, width), head);
-  };
-  Value x = b.map(
-      place.type, e.load(own.getX(), shapeOf(own.getResult()), place),
-      [&](ValueRange t, Value, Value) { return widen(b, b.getLoc(), t[0]); });
-  auto addHead = [&](Value head, ValueRange before) -> KernelBuilder::Values {
-    Value squares =
-        b.map(place.type, x, [&](ValueRange t, Value, Value j) -> Value {
-          return arith::SelectOp::create(b, isOf(j, head), b.mul(t[0], t[0]),
-                                         b.number(0));
-        });
+  auto isOf = [&](Expr j, Expr head) { return j / width == head; };
+  Value x =
+      b.map(place.type, e.load(own.getX(), shapeOf(own.getResult()), place),
+            [&](Elements t, Expr, Expr) { return widen(b, t[0]); });
+  auto addHead = [&](Expr head, ValueRange before) -> KernelBuilder::Values {
+    Value squares = b.map(place.type, x, [&](Elements t, Expr, Expr j) {
+      return select(isOf(j, head), t[0] * t[0], 0);
+    });
     Value sum = b.reduce(Combine::add, squares, TileDistribution::row);
-    SmallVector<Value> operands{sum};
+    KernelBuilder::Values operands{sum};
     if (own.getGain()) {
-      Value zero = b.index(0);
       operands.push_back(
           b.load(place.type.with({1, 1}, b.f32(), TileDistribution::row),
-                 e.matrix(own.getGain()), zero, head, true, true));
+                 e.matrix(own.getGain()), 0, head, true, true));
     }
-    Value factor =
-        b.map(sum.getType(), operands, [&](ValueRange t, Value, Value) {
-          Value length = arith::MaximumFOp::create(
-              b, math::SqrtOp::create(b, t[0]),
-              b.number(own.getEps().convertToDouble()));
-          Value gain = t.size() > 1 ? t[1] : b.number(1);
-          return arith::DivFOp::create(b, gain, length).getResult();
-        });
-    return {b.map(place.type, {before[0], factor},
-                  [&](ValueRange t, Value, Value j) -> Value {
-                    return arith::SelectOp::create(b, isOf(j, head), t[1],
-                                                   t[0]);
-                  })};
+    Value factor = b.map(sum.getType(), operands, [&](Elements t, Expr, Expr) {
+      Expr eps = b.number(own.getEps().convertToDouble());
+      Expr length = b.compute<arith::MaximumFOp>(sqrt(t[0]), eps);
+      return (t.size() > 1 ? t[1] : Expr(1)) / length;
+    });
+    return {
+        b.map(place.type, {before[0], factor}, [&](Elements t, Expr, Expr j) {
+          return select(isOf(j, head), t[1], t[0]);
+        })};
   };
   Value factors = b.loop(heads, b.fill(place.type, 0), addHead)[0];
-  e.finishAndStore(
-      b.map(place.type, {x, factors},
-            [&](ValueRange t, Value, Value) { return b.mul(t[0], t[1]); }),
-      place);
+  Value result = b.map(place.type, {x, factors},
+                       [](Elements t, Expr, Expr) { return t[0] * t[1]; });
+  e.finishAndStore(result, place);
 }
 
 void attachCudaHeadRecipes(MLIRContext &context) {

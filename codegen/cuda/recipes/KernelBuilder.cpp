@@ -27,93 +27,65 @@ func::FuncOp KernelBuilder::finish() {
   return function;
 }
 
-Value KernelBuilder::index(int64_t value) {
-  return arith::ConstantIndexOp::create(*this, value);
+Expr KernelBuilder::next(Expr x, int64_t count) {
+  return select(x == count - 1, 0, x + 1);
 }
-Value KernelBuilder::number(double value) {
-  return arith::ConstantOp::create(*this, getF32FloatAttr(value));
-}
-Value KernelBuilder::addIndex(Value x, int64_t y) {
-  return createOrFold<arith::AddIOp>(x, index(y));
-}
-Value KernelBuilder::mulIndex(Value x, int64_t y) {
-  return createOrFold<arith::MulIOp>(x, index(y));
-}
-Value KernelBuilder::sum(Value x, Value y) {
-  return createOrFold<arith::AddIOp>(x, y);
-}
-Value KernelBuilder::divIndex(Value x, int64_t y) {
-  return createOrFold<arith::DivUIOp>(x, index(y));
-}
-Value KernelBuilder::remIndex(Value x, int64_t y) {
-  return createOrFold<arith::RemUIOp>(x, index(y));
-}
-Value KernelBuilder::atMost(Value x, int64_t most) {
-  return createOrFold<arith::MinUIOp>(x, index(most));
-}
-Value KernelBuilder::next(Value x, int64_t count) {
-  return choose(isEqual(x, index(count - 1)), index(0), addIndex(x, 1));
-}
-Value KernelBuilder::previous(Value x, int64_t count) {
-  return choose(isEqual(x, index(0)), index(count - 1), addIndex(x, -1));
-}
-Value KernelBuilder::isEqual(Value x, Value y) {
-  return arith::CmpIOp::create(*this, arith::CmpIPredicate::eq, x, y);
-}
-Value KernelBuilder::isBelow(Value x, Value y) {
-  return arith::CmpIOp::create(*this, arith::CmpIPredicate::ult, x, y);
-}
-Value KernelBuilder::choose(Value condition, Value x, Value y) {
-  return arith::SelectOp::create(*this, condition, x, y);
-}
-Value KernelBuilder::add(Value x, Value y) {
-  return arith::AddFOp::create(*this, x, y);
-}
-Value KernelBuilder::subtract(Value x, Value y) {
-  return arith::SubFOp::create(*this, x, y);
-}
-Value KernelBuilder::mul(Value x, Value y) {
-  return arith::MulFOp::create(*this, x, y);
-}
-Value KernelBuilder::fma(Value x, Value y, Value z) {
-  return math::FmaOp::create(*this, x, y, z);
+Expr KernelBuilder::previous(Expr x, int64_t count) {
+  return select(x == 0, count - 1, x - 1);
 }
 
-Value KernelBuilder::power(Value x, Value most, double factor) {
-  return math::Exp2Op::create(
-      *this, mul(subtract(x, most), number(factor * llvm::numbers::log2e)));
+Expr KernelBuilder::power(Expr x, Expr most, double factor) {
+  return power((x - most) * (factor * llvm::numbers::log2e));
 }
 
 /// The operation is on tiles; here a tile is one element.
-Value KernelBuilder::activate(ActivationKind kind, Value x) {
+Expr KernelBuilder::activate(ActivationKind kind, Expr x) {
   Type tile = VectorType::get({1, 1}, f32());
-  Value wide = vector::BroadcastOp::create(*this, tile, x);
-  Value made = ActivationOp::create(*this, tile, kind, wide);
-  return vector::ExtractOp::create(*this, made, ArrayRef<int64_t>{0, 0});
+  Expr made = compute<ActivationOp>(tile, kind, x.broadcast(tile));
+  return compute<vector::ExtractOp>(made, ArrayRef<int64_t>{0, 0});
+}
+
+/// Opens the body of an operation on elements of `operands`, which its block
+/// has as arguments, with a position after them; closes it with what `body`
+/// makes of them.
+static void
+writeBody(KernelBuilder &b, Region &region, ValueRange operands,
+          llvm::function_ref<KernelBuilder::Values(KernelBuilder::Elements,
+                                                   Expr i, Expr j)>
+              body) {
+  OpBuilder::InsertionGuard guard(b);
+  Block *block = b.createBlock(&region);
+  SmallVector<Expr> elements;
+  auto add = [&](Type type) {
+    elements.push_back(b(block->addArgument(type, b.getLoc())));
+  };
+  for (Value operand : operands) {
+    Type type = operand.getType();
+    auto tile = dyn_cast<TileType>(type);
+    add(tile ? tile.getElementType() : getElementTypeOrSelf(type));
+  }
+  add(b.getIndexType());
+  add(b.getIndexType());
+  Expr j = elements.pop_back_val(), i = elements.pop_back_val();
+  GroupYieldOp::create(b, body(elements, i, j));
 }
 
 Value KernelBuilder::map(Type result, ValueRange operands, Body body) {
   auto op = GroupMapOp::create(*this, result, operands);
-  OpBuilder::InsertionGuard guard(*this);
-  Block *block = createBlock(&op.getBody());
-  for (Value operand : operands) {
-    block->addArgument(cast<TileType>(operand.getType()).getElementType(),
-                       getLoc());
-  }
-  Value i = block->addArgument(getIndexType(), getLoc());
-  Value j = block->addArgument(getIndexType(), getLoc());
-  Value made = body(block->getArguments().drop_back(2), i, j);
-  if (cast<TileType>(result).getElementType() != made.getType()) {
-    made = arith::TruncFOp::create(
-        *this, cast<TileType>(result).getElementType(), made);
-  }
-  GroupYieldOp::create(*this, made);
+  Type element = cast<TileType>(result).getElementType();
+  writeBody(*this, op.getBody(), operands,
+            [&](Elements x, Expr i, Expr j) -> Values {
+              Expr made = body(x, i, j).in(*this, element);
+              return {made.getType() == element
+                          ? Value(made)
+                          : Value(compute<arith::TruncFOp>(element, made))};
+            });
   return op;
 }
 
 Value KernelBuilder::fill(Type result, double value) {
-  Value constant = number(value);
-  return map(result, {}, [&](ValueRange, Value, Value) { return constant; });
+  Expr constant = number(value);
+  return map(result, {}, [&](Elements, Expr, Expr) { return constant; });
 }
 
 Value KernelBuilder::reduce(Combine combine, Value tile,
@@ -124,26 +96,27 @@ Value KernelBuilder::reduce(Combine combine, Value tile,
       tile);
 }
 
-Value KernelBuilder::load(Type tile, Value matrix, Value row, Value column,
+Value KernelBuilder::load(Type tile, Value matrix, Expr row, Expr column,
                           bool rowsInside, bool columnsInside) {
-  return GroupLoadOp::create(*this, tile, matrix, ValueRange{row, column},
+  return GroupLoadOp::create(*this, tile, matrix,
+                             ValueRange{row.in(*this), column.in(*this)},
                              {rowsInside, columnsInside});
 }
 
-void KernelBuilder::store(Value tile, Value matrix, Value row, Value column,
+void KernelBuilder::store(Value tile, Value matrix, Expr row, Expr column,
                           bool rowsInside, bool columnsInside) {
-  GroupStoreOp::create(*this, tile, matrix, row, column,
+  GroupStoreOp::create(*this, tile, matrix, row.in(*this), column.in(*this),
                        {rowsInside, columnsInside});
 }
 
-void KernelBuilder::storeRounded(Value tile, Value matrix, Value row,
-                                 Value column, bool rowsInside,
+void KernelBuilder::storeRounded(Value tile, Value matrix, Expr row,
+                                 Expr column, bool rowsInside,
                                  bool columnsInside) {
   Type element = cast<MemRefType>(matrix.getType()).getElementType();
   auto type = cast<TileType>(tile.getType());
   if (type.getElementType() != element) {
     tile = map(type.with(type.getShape(), element, type.getDistribution()),
-               tile, [](ValueRange x, Value, Value) { return x[0]; });
+               tile, [](Elements x, Expr, Expr) { return x[0]; });
   }
   store(tile, matrix, row, column, rowsInside, columnsInside);
 }
@@ -160,72 +133,60 @@ Value KernelBuilder::where(Value condition, llvm::function_ref<Value()> body) {
 }
 
 Value KernelBuilder::gather(Type tile, Value matrix,
-                            llvm::function_ref<Cell(Value, Value)> place) {
+                            llvm::function_ref<Cell(Expr, Expr)> place) {
   return gather(tile, matrix, ValueRange(),
-                [&](ValueRange, Value i, Value j) { return place(i, j); });
+                [&](Elements, Expr i, Expr j) { return place(i, j); });
 }
 
 Value KernelBuilder::gather(
     Type tile, Value matrix, ValueRange operands,
-    llvm::function_ref<Cell(ValueRange, Value, Value)> place,
+    llvm::function_ref<Cell(Elements, Expr, Expr)> place,
     std::array<bool, 2> inBounds) {
   return gather(
       GroupGatherOp::create(*this, tile, matrix, Value(), operands, inBounds),
       place);
 }
 
-Value KernelBuilder::gatherOfBox(Type tile, Value slots, Value slot,
-                                 llvm::function_ref<Cell(Value, Value)> place,
+Value KernelBuilder::gatherOfBox(Type tile, Value slots, Expr slot,
+                                 llvm::function_ref<Cell(Expr, Expr)> place,
                                  bool columnsInside) {
-  return gather(GroupGatherOp::create(*this, tile, slots, slot, ValueRange(),
-                                      {true, columnsInside}),
-                [&](ValueRange, Value i, Value j) { return place(i, j); });
+  return gather(GroupGatherOp::create(*this, tile, slots, slot.in(*this),
+                                      ValueRange(), {true, columnsInside}),
+                [&](Elements, Expr i, Expr j) { return place(i, j); });
 }
 
 Value KernelBuilder::gather(
-    GroupGatherOp op,
-    llvm::function_ref<Cell(ValueRange, Value, Value)> place) {
-  OpBuilder::InsertionGuard guard(*this);
-  Block *block = createBlock(&op.getBody());
-  for (Value operand : op.getBy()) {
-    block->addArgument(getElementTypeOrSelf(operand.getType()), getLoc());
-  }
-  Value i = block->addArgument(getIndexType(), getLoc());
-  Value j = block->addArgument(getIndexType(), getLoc());
-  auto elements = block->getArguments().drop_back(2);
-  auto [row, column] = place(Values(elements.begin(), elements.end()), i, j);
-  GroupYieldOp::create(*this, ValueRange{row, column});
+    GroupGatherOp op, llvm::function_ref<Cell(Elements, Expr, Expr)> place) {
+  writeBody(*this, op.getBody(), op.getBy(),
+            [&](Elements x, Expr i, Expr j) -> Values {
+              auto [row, column] = place(x, i, j);
+              return {row.in(*this), column.in(*this)};
+            });
   return op;
 }
 
-Value KernelBuilder::copy(Value matrix, Value row, Value column, Value slots,
-                          Value slot, bool rowsInside, bool columnsInside,
+Value KernelBuilder::copy(Value matrix, Expr row, Expr column, Value slots,
+                          Expr slot, bool rowsInside, bool columnsInside,
                           const RowMap &sourceRow) {
-  auto op =
-      GroupCopyOp::create(*this, CopyTokenType::get(getContext()), matrix, row,
-                          column, slots, slot, {rowsInside, columnsInside});
+  auto op = GroupCopyOp::create(*this, CopyTokenType::get(getContext()), matrix,
+                                row.in(*this), column.in(*this), slots,
+                                slot.in(*this), {rowsInside, columnsInside});
   if (sourceRow) {
     OpBuilder::InsertionGuard guard(*this);
     Block *block = createBlock(&op.getRows());
     Value own = block->addArgument(getIndexType(), getLoc());
-    GroupYieldOp::create(*this, sourceRow(own));
+    GroupYieldOp::create(*this, Value(sourceRow((*this)(own)).in(*this)));
   }
   return op;
 }
 
-KernelBuilder::Values
-KernelBuilder::loop(int64_t count, ValueRange inits,
-                    llvm::function_ref<Values(Value, ValueRange)> body) {
-  return loop(index(0), index(count), inits, body);
-}
-
-KernelBuilder::Values
-KernelBuilder::loop(Value from, Value to, ValueRange inits,
-                    llvm::function_ref<Values(Value, ValueRange)> body) {
-  auto loop = scf::ForOp::create(*this, from, to, index(1), inits);
+KernelBuilder::Values KernelBuilder::loop(Expr from, Expr to, ValueRange inits,
+                                          Turn body) {
+  auto loop =
+      scf::ForOp::create(*this, from.in(*this), to.in(*this), index(1), inits);
   OpBuilder::InsertionGuard guard(*this);
   setInsertionPointToStart(loop.getBody());
-  Values next = body(loop.getInductionVar(), loop.getRegionIterArgs());
+  Values next = body((*this)(loop.getInductionVar()), loop.getRegionIterArgs());
   // A loop that carries nothing has its yield already.
   if (!inits.empty()) {
     scf::YieldOp::create(*this, next);

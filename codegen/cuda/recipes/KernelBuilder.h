@@ -6,20 +6,22 @@
 
 #include "dialect/GroupOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/BuiltinOps.h"
-#include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "passes/tile/Expr.h"
 #include <functional>
 
 namespace hova {
 
-/// Scalars, element-wise functions and loops of one function.
+/// Scalars, element-wise functions and loops of one function. Tiles, matrices
+/// and slots are values; coordinates and elements are expressions.
 class KernelBuilder : public mlir::ImplicitLocOpBuilder {
 public:
   using Values = llvm::SmallVector<mlir::Value>;
+  using Elements = llvm::ArrayRef<Expr>;
   /// The element of a map, from those of its operands and its position.
-  using Body = llvm::function_ref<mlir::Value(mlir::ValueRange elements,
-                                              mlir::Value i, mlir::Value j)>;
+  using Body = llvm::function_ref<Expr(Elements elements, Expr i, Expr j)>;
 
   /// Appends a function with these matrices and `coordinates` of type index,
   /// and stands in its body.
@@ -32,31 +34,25 @@ public:
   mlir::Type bf16() { return getBF16Type(); }
   mlir::Type f32() { return getF32Type(); }
 
-  mlir::Value index(int64_t value);
-  mlir::Value number(double value); ///< f32
-  mlir::Value addIndex(mlir::Value x, int64_t y);
-  mlir::Value mulIndex(mlir::Value x, int64_t y);
-  mlir::Value sum(mlir::Value x, mlir::Value y);
-  mlir::Value divIndex(mlir::Value x, int64_t y);
-  mlir::Value remIndex(mlir::Value x, int64_t y);
-  /// The smaller of x and most.
-  mlir::Value atMost(mlir::Value x, int64_t most);
+  /// A scalar that others are computed with.
+  Expr operator()(mlir::Value scalar) { return {scalar, this}; }
+  /// The one result of an operation on scalars.
+  template <typename OpT, typename... Args> Expr compute(Args &&...args) {
+    return {
+        OpT::create(*this, typed(std::forward<Args>(args))...)->getResult(0),
+        this};
+  }
+  Expr index(int64_t value) { return Expr(value).in(*this); }
+  Expr number(double value) { return Expr(value).in(*this); } ///< f32
   /// x + 1, or 0 after count - 1; x - 1, or count - 1 before 0.
-  mlir::Value next(mlir::Value x, int64_t count);
-  mlir::Value previous(mlir::Value x, int64_t count);
+  Expr next(Expr x, int64_t count);
+  Expr previous(Expr x, int64_t count);
 
-  mlir::Value isEqual(mlir::Value x, mlir::Value y); ///< of integers
-  mlir::Value isBelow(mlir::Value x, mlir::Value y); ///< without signs
-  mlir::Value choose(mlir::Value condition, mlir::Value x, mlir::Value y);
-
-  mlir::Value add(mlir::Value x, mlir::Value y);
-  mlir::Value subtract(mlir::Value x, mlir::Value y);
-  mlir::Value mul(mlir::Value x, mlir::Value y);
-  mlir::Value fma(mlir::Value x, mlir::Value y, mlir::Value z);
-  /// exp(factor (x - most)), by the exponential that a device has.
-  mlir::Value power(mlir::Value x, mlir::Value most, double factor = 1);
+  /// 2^x, and exp(factor (x - most)), by the exponential that a device has.
+  Expr power(Expr x) { return compute<mlir::math::Exp2Op>(x); }
+  Expr power(Expr x, Expr most, double factor = 1);
   /// An activation of one f32, in the body of a map.
-  mlir::Value activate(ActivationKind kind, mlir::Value x);
+  Expr activate(ActivationKind kind, Expr x);
 
   mlir::Value map(mlir::Type result, mlir::ValueRange operands, Body body);
   mlir::Value fill(mlir::Type result, double value);
@@ -64,51 +60,52 @@ public:
   mlir::Value where(mlir::Value condition,
                     llvm::function_ref<mlir::Value()> body);
   mlir::Value reduce(Combine combine, mlir::Value tile, TileDistribution lanes);
-  mlir::Value load(mlir::Type tile, mlir::Value matrix, mlir::Value row,
-                   mlir::Value column, bool rowsInside, bool columnsInside);
-  void store(mlir::Value tile, mlir::Value matrix, mlir::Value row,
-             mlir::Value column, bool rowsInside, bool columnsInside);
+  mlir::Value load(mlir::Type tile, mlir::Value matrix, Expr row, Expr column,
+                   bool rowsInside, bool columnsInside);
+  void store(mlir::Value tile, mlir::Value matrix, Expr row, Expr column,
+             bool rowsInside, bool columnsInside);
   /// The same of a tile of f32, rounded to the matrix' element type.
-  void storeRounded(mlir::Value tile, mlir::Value matrix, mlir::Value row,
-                    mlir::Value column, bool rowsInside, bool columnsInside);
+  void storeRounded(mlir::Value tile, mlir::Value matrix, Expr row, Expr column,
+                    bool rowsInside, bool columnsInside);
   /// A row and a column of a matrix.
-  using Cell = std::pair<mlir::Value, mlir::Value>;
+  using Cell = std::pair<Expr, Expr>;
   /// Elements of a matrix from where `place` says for each (i, j), 0 outside.
-  mlir::Value
-  gather(mlir::Type tile, mlir::Value matrix,
-         llvm::function_ref<Cell(mlir::Value i, mlir::Value j)> place);
+  mlir::Value gather(mlir::Type tile, mlir::Value matrix,
+                     llvm::function_ref<Cell(Expr i, Expr j)> place);
   /// The same by the elements of tiles there. `inBounds` promises that no row
   /// and no column that `place` says is outside.
-  mlir::Value gather(
-      mlir::Type tile, mlir::Value matrix, mlir::ValueRange operands,
-      llvm::function_ref<Cell(mlir::ValueRange, mlir::Value i, mlir::Value j)>
-          place,
-      std::array<bool, 2> inBounds = {});
+  mlir::Value gather(mlir::Type tile, mlir::Value matrix,
+                     mlir::ValueRange operands,
+                     llvm::function_ref<Cell(Elements, Expr i, Expr j)> place,
+                     std::array<bool, 2> inBounds = {});
   /// Elements of a box of group memory, whose rows are all inside; without a
   /// slot of all boxes beside each other.
-  mlir::Value
-  gatherOfBox(mlir::Type tile, mlir::Value slots, mlir::Value slot,
-              llvm::function_ref<Cell(mlir::Value i, mlir::Value j)> place,
-              bool columnsInside = true);
+  mlir::Value gatherOfBox(mlir::Type tile, mlir::Value slots, Expr slot,
+                          llvm::function_ref<Cell(Expr i, Expr j)> place,
+                          bool columnsInside = true);
   /// Which row of a matrix stands in the place of a row.
-  using RowMap = std::function<mlir::Value(mlir::Value row)>;
-  mlir::Value copy(mlir::Value matrix, mlir::Value row, mlir::Value column,
-                   mlir::Value slots, mlir::Value slot, bool rowsInside,
-                   bool columnsInside, const RowMap &sourceRow = {});
+  using RowMap = std::function<Expr(Expr row)>;
+  mlir::Value copy(mlir::Value matrix, Expr row, Expr column, mlir::Value slots,
+                   Expr slot, bool rowsInside, bool columnsInside,
+                   const RowMap &sourceRow = {});
   /// Loops over [0, count); what `body` gives is carried to the next turn.
-  Values loop(int64_t count, mlir::ValueRange inits,
-              llvm::function_ref<Values(mlir::Value i, mlir::ValueRange)> body);
-
+  using Turn = llvm::function_ref<Values(Expr i, mlir::ValueRange)>;
+  Values loop(int64_t count, mlir::ValueRange inits, Turn body) {
+    return loop(0, count, inits, body);
+  }
   /// The same over [from, to).
-  Values loop(mlir::Value from, mlir::Value to, mlir::ValueRange inits,
-              llvm::function_ref<Values(mlir::Value i, mlir::ValueRange)> body);
+  Values loop(Expr from, Expr to, mlir::ValueRange inits, Turn body);
 
 private:
+  mlir::Value typed(const Expr &x) { return x.in(*this); }
+  template <typename T,
+            std::enable_if_t<!std::is_same_v<std::decay_t<T>, Expr>, int> = 0>
+  static T &&typed(T &&x) {
+    return std::forward<T>(x);
+  }
   /// Writes the body.
-  mlir::Value gather(
-      GroupGatherOp op,
-      llvm::function_ref<Cell(mlir::ValueRange, mlir::Value i, mlir::Value j)>
-          place);
+  mlir::Value gather(GroupGatherOp op,
+                     llvm::function_ref<Cell(Elements, Expr i, Expr j)> place);
 
   mlir::func::FuncOp function;
 };

@@ -3,9 +3,6 @@
 
 #include "codegen/cuda/recipes/FeatureWriter.h"
 #include "codegen/cuda/recipes/Recipe.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Math/IR/Math.h"
-#include <cmath>
 
 using namespace mlir;
 
@@ -20,23 +17,25 @@ public:
   void write();
 
 private:
-  Values copyKeys(Value turn, Value slot, bool withValues);
-  Values copyWeights(Value firstRow);
+  /// Turns over the block's keys, of which `take` multiplies with features from
+  /// `firstRow` on.
+  Values takeKeys(Expr firstRow, bool withValues, ValueRange state, Take take);
   /// Products of features from `firstRow` on and the keys of a turn.
-  Value multiply(Value firstRow, Value turn, Value slot);
+  Value multiply(Expr firstRow, Expr turn, Expr slot);
+  /// The same with the factor, or kNoKeyMaximum where nothing counts.
+  Value multiplyCounted(Expr firstRow, Expr turn, Expr slot);
   Value findMaximum();
-  void writeRows(Value firstRow, Value most);
-  Value weigh(Value products, Value firstRow, Value turn, Value most);
-  /// 1 for keys of a turn that count, as i32; null if nothing masks.
-  Value validKeys(Value turn);
-  Value counts(Value j, Value turn, Value valid);
-  Value keyOf(Value turn) { return b.sum(first, b.mulIndex(turn, kSumsStep)); }
+  void writeRows(Expr firstRow, Value most);
+  Value weigh(Value products, Expr firstRow, Expr turn, Value most);
+  Expr keyOf(Expr turn) { return first + turn * kSumsStep; }
+  Value validKeys(Expr turn) {
+    return FeatureWriter::validKeys(rowTile(kSumsStep), keyOf(turn));
+  }
 
   KeySummaryOp op;
-  int64_t tokens, turns;
-  double eps;
+  int64_t turns;
   Value keys, values, to;
-  Value first, end; ///< of the block's keys, and how many it has
+  Expr first, end; ///< of the block's keys, and how many it has
   Value ks, vs, ws;
 };
 } // namespace
@@ -51,127 +50,88 @@ static int64_t rowBlocks(KeySummaryOp op) {
 KeySummaryWriter::KeySummaryWriter(GroupEmitter &e, KeySummaryOp op)
     : FeatureWriter(e, op, shapeOf(op.getKey())[2] / op.getHeads(),
                     shapeOf(op.getValue())[2] / op.getHeads()),
-      op(op), tokens(shapeOf(op.getKey())[1]),
-      turns(llvm::divideCeil(
-          std::min<int64_t>(op.getBlock(), shapeOf(op.getKey())[1]),
-          kSumsStep)),
-      eps(op.getEps().convertToDouble()) {
+      op(op) {
   int64_t heads = op.getHeads(), size = op.getBlock();
+  int64_t tokens = shapeOf(op.getKey())[1];
   ArrayRef<int64_t> shape = shapeOf(op.getResult());
+  turns = llvm::divideCeil(std::min(size, tokens), kSumsStep);
   keys = e.headOf(op.getKey(), heads);
   values = e.headOf(op.getValue(), heads);
-  Value part = b.divIndex(e.block(0), rowBlocks(op));
-  first = b.mulIndex(part, size);
-  end = b.createOrFold<arith::MinUIOp>(
-      b.index(size), b.createOrFold<arith::SubIOp>(b.index(tokens), first));
-  Value head = b.sum(b.mulIndex(e.block(2), shape[1]), e.block(1));
-  Value slot = b.sum(b.mulIndex(head, shape[2]), part);
-  to = e.view(e.matrix(op.getResult()), b.mulIndex(slot, rows), rows,
+  Expr part = e.block(0) / rowBlocks(op);
+  first = part * size;
+  end = min(size, tokens - first);
+  Expr head = e.block(2) * shape[1] + e.block(1);
+  Expr slot = head * shape[2] + part;
+  to = e.view(e.matrix(op.getResult()), Value(slot * rows), rows,
               b.getIndexAttr(0), shape[4]);
-  int64_t depth = boxColumns(keyWidth);
   if (weight) {
-    ks = slots(2, kSumsStep, depth);
-    ws = slots(1, own.getRows(), depth);
+    ks = slots(2, kSumsStep, boxColumns(keyWidth));
+    ws = slots(1, own.getRows(), boxColumns(keyWidth));
   }
   vs = slots(2, kSumsStep, own.getColumns());
 }
 
-KeySummaryWriter::Values KeySummaryWriter::copyKeys(Value turn, Value slot,
-                                                    bool withValues) {
-  Values copies;
-  Value key = keyOf(turn), zero = b.index(0);
+KeySummaryWriter::Values KeySummaryWriter::takeKeys(Expr firstRow,
+                                                    bool withValues,
+                                                    ValueRange state,
+                                                    Take take) {
+  Values resident;
   if (weight) {
-    copies.push_back(b.copy(keys, key, zero, ks, slot, false,
-                            keyWidth == boxColumns(keyWidth)));
+    resident.push_back(copyBox(weight, firstRow, ws, 0,
+                               rows == count && count % own.getRows() == 0));
   }
-  if (withValues) {
-    copies.push_back(b.copy(values, key, zero, vs, slot, false,
-                            valueWidth == own.getColumns()));
-  }
-  return copies;
+  auto copy = [&](Expr turn, Expr slot) {
+    Values copies;
+    Expr key = keyOf(turn);
+    if (weight) {
+      copies.push_back(copyBox(keys, key, ks, slot));
+    }
+    if (withValues) {
+      copies.push_back(copyBox(values, key, vs, slot));
+    }
+    return copies;
+  };
+  return takeTurns(turns, resident, state, copy, take);
 }
 
-/// Begins to copy a block's rows of the weight, if there is one.
-KeySummaryWriter::Values KeySummaryWriter::copyWeights(Value firstRow) {
-  if (!weight) {
-    return {};
-  }
-  Value zero = b.index(0);
-  return {b.copy(weight, firstRow, zero, ws, zero,
-                 rows == count && count % own.getRows() == 0,
-                 keyWidth == boxColumns(keyWidth))};
-}
-
-Value KeySummaryWriter::multiply(Value firstRow, Value turn, Value slot) {
+Value KeySummaryWriter::multiply(Expr firstRow, Expr turn, Expr slot) {
+  TileType type = tile(kSumsStep);
   if (weight) {
-    Value zero = b.index(0);
-    return GroupProductOp::create(b, ws, ks, slot, b.fill(tile(kSumsStep), 0),
-                                  zero, true);
+    return GroupProductOp::create(b, ws, ks, slot, b.fill(type, 0), b.index(0),
+                                  true);
   }
   // Features are columns of keys.
   Type element = cast<MemRefType>(keys.getType()).getElementType();
-  Value narrow =
-      b.gather(tile(kSumsStep).with({own.getRows(), kSumsStep}, element,
-                                    TileDistribution::product),
-               keys, [&](Value i, Value j) {
-                 return std::pair(b.sum(keyOf(turn), j), b.sum(firstRow, i));
-               });
-  return b.map(tile(kSumsStep), narrow, [&](ValueRange t, Value, Value) {
-    return widen(b, b.getLoc(), t[0]);
-  });
+  Value narrow = b.gather(
+      type.with(type.getShape(), element, type.getDistribution()), keys,
+      [&](Expr i, Expr j) { return std::pair(keyOf(turn) + j, firstRow + i); });
+  return b.map(type, narrow,
+               [&](Elements x, Expr, Expr) { return widen(b, x[0]); });
 }
 
-Value KeySummaryWriter::validKeys(Value turn) {
-  if (!op.getKeyValid()) {
-    return {};
-  }
-  Value from = e.matrix(op.getKeyValid());
-  Type type = rowTile(kSumsStep).with({1, kSumsStep}, b.getI32Type(),
-                                      TileDistribution::product);
-  return b.gather(type, from, [&](Value, Value j) {
-    return std::pair(e.block(2), b.sum(keyOf(turn), j));
-  });
-}
-
-/// Whether key j of a turn counts, of the block and by its mask `valid`.
-Value KeySummaryWriter::counts(Value j, Value turn, Value valid) {
-  Value there = b.isBelow(b.sum(b.mulIndex(turn, kSumsStep), j), end);
-  if (!valid) {
-    return there;
-  }
-  Value isValid = arith::CmpIOp::create(b, arith::CmpIPredicate::ne, valid,
-                                        arith::ConstantIntOp::create(b, 0, 32));
-  return arith::AndIOp::create(b, there, isValid);
+Value KeySummaryWriter::multiplyCounted(Expr firstRow, Expr turn, Expr slot) {
+  Value products = multiply(firstRow, turn, slot);
+  return mapGiven(products.getType(), {products, validKeys(turn)},
+                  [&](Elements x, Expr i, Expr j) {
+                    Expr there = (firstRow + i < count) &
+                                 counts(turn * kSumsStep + j, end, x[1]);
+                    return select(there, x[0] * factor(), kNoKeyMaximum);
+                  });
 }
 
 /// The largest `factor w k` of the block of keys, as one element; that of no
 /// keys is kNoKeyMaximum.
 Value KeySummaryWriter::findMaximum() {
-  Value least = b.number(kNoKeyMaximum), all = b.index(count);
-  auto raise = [&](Value firstRow, Value before) {
-    return takeTurns(
-        turns, copyWeights(firstRow), {before},
-        [&](Value turn, Value slot) { return copyKeys(turn, slot, false); },
-        [&](Value turn, Value slot, ValueRange state) -> Values {
-          SmallVector<Value> operands{multiply(firstRow, turn, slot)};
-          if (Value valid = validKeys(turn)) {
-            operands.push_back(valid);
-          }
-          Value counted = b.map(
-              tile(kSumsStep), operands, [&](ValueRange t, Value i, Value j) {
-                Value there = arith::AndIOp::create(
-                    b, b.isBelow(b.sum(firstRow, i), all),
-                    counts(j, turn, t.size() > 1 ? t[1] : Value()));
-                return b.choose(there, b.mul(t[0], b.number(factor())), least);
-              });
-          return {raiseRows(state[0], counted)};
-        })[0];
-  };
   Value most = b.fill(tile(1, TileDistribution::partial), kNoKeyMaximum);
-  most = b.loop(llvm::divideCeil(count, own.getRows()), most,
-                [&](Value block, ValueRange state) -> Values {
-                  return {raise(b.mulIndex(block, own.getRows()), state[0])};
-                })[0];
+  auto raise = [&](Expr block, ValueRange before) {
+    Expr firstRow = block * own.getRows();
+    return takeKeys(firstRow, /*withValues=*/false, before,
+                    [&](Expr turn, Expr slot, ValueRange state) -> Values {
+                      Value own = multiplyCounted(firstRow, turn, slot);
+                      return {foldRows(Combine::max, state[0], own)};
+                    });
+  };
+  most = b.loop(llvm::divideCeil(count, own.getRows()), most, raise)[0];
   Value column = b.reduce(Combine::max, most, TileDistribution::product);
   Value row = GroupTransposeOp::create(b, rowTile(own.getRows()), column);
   return b.reduce(Combine::max, row, TileDistribution::product);
@@ -179,68 +139,51 @@ Value KeySummaryWriter::findMaximum() {
 
 /// What keys of a turn weigh in the rows from `firstRow` on: their features,
 /// and in a row after these, of softmax, one.
-Value KeySummaryWriter::weigh(Value products, Value firstRow, Value turn,
+Value KeySummaryWriter::weigh(Value products, Expr firstRow, Expr turn,
                               Value most) {
-  SmallVector<Value> operands{products};
+  Value half;
   if (hasExponentials()) {
     TileType keysTile =
-        TileType::get(b.getContext(), {kSumsStep, boxColumns(keyWidth)},
-                      cast<MemRefType>(keys.getType()).getElementType(),
-                      TileDistribution::row, own.getRowWarps(), 1);
-    Value own = b.load(keysTile, keys, keyOf(turn), b.index(0), false,
+        tile(1).with({kSumsStep, boxColumns(keyWidth)},
+                     cast<MemRefType>(keys.getType()).getElementType(),
+                     TileDistribution::row);
+    Value own = b.load(keysTile, keys, keyOf(turn), 0, false,
                        keyWidth == keysTile.columns());
-    operands.push_back(
-        GroupTransposeOp::create(b, rowTile(kSumsStep), halfNorms(own)));
+    half = GroupTransposeOp::create(b, rowTile(kSumsStep), halfNorms(own));
   }
-  if (most) {
-    operands.push_back(most);
-  }
-  Value valid = validKeys(turn);
-  if (valid) {
-    operands.push_back(valid);
-  }
-  Value zero = b.number(0), all = b.index(count);
-  return b.map(tile(kSumsStep), operands, [&](ValueRange t, Value i, Value j) {
-    Value own = b.mul(t[0], b.number(factor())), row = b.sum(firstRow, i);
-    if (hasExponentials()) {
-      Value far = b.subtract(own, most ? t[2] : b.number(shift()));
-      own = power(b.subtract(far, t[1]));
-    } else {
-      own = b.add(rectified(own), b.number(eps));
-    }
-    Value after =
-        hasMaximum() ? b.choose(b.isEqual(row, all), b.number(1), zero) : zero;
-    return b.choose(counts(j, turn, valid ? t.back() : Value()),
-                    b.choose(b.isBelow(row, all), own, after), zero);
-  });
+  auto weightOf = [&](Elements x, Expr i, Expr j) {
+    Expr row = firstRow + i;
+    Expr own = keyFeature(x[0], x[1], x[2]);
+    Expr after = hasMaximum() ? select(row == count, b.number(1), 0) : 0;
+    return select(counts(turn * kSumsStep + j, end, x[3]),
+                  select(row < count, own, after), 0);
+  };
+  return mapGiven(products.getType(), {products, half, most, validKeys(turn)},
+                  weightOf);
 }
 
 /// Rows from `firstRow` on; `most`, unless it is null, is the last of all.
-void KeySummaryWriter::writeRows(Value firstRow, Value most) {
-  Values sums = takeTurns(
-      turns, copyWeights(firstRow),
-      {b.fill(tile(own.getColumns()), 0),
-       b.fill(tile(1, TileDistribution::partial), 0)},
-      [&](Value turn, Value slot) { return copyKeys(turn, slot, true); },
-      [&](Value turn, Value slot, ValueRange state) -> Values {
-        Value products = multiply(firstRow, turn, slot);
-        Value weights = weigh(products, firstRow, turn, most);
-        Value result = GroupProductOp::create(b, weights, vs, slot, state[0],
-                                              Value(), false);
-        return {result, addRows(state[1], weights)};
-      });
+void KeySummaryWriter::writeRows(Expr firstRow, Value most) {
+  Values sums =
+      takeKeys(firstRow, /*withValues=*/true,
+               {b.fill(tile(own.getColumns()), 0),
+                b.fill(tile(1, TileDistribution::partial), 0)},
+               [&](Expr turn, Expr slot, ValueRange state) -> Values {
+                 Value products = multiply(firstRow, turn, slot);
+                 Value weights = weigh(products, firstRow, turn, most);
+                 Value result = GroupProductOp::create(
+                     b, weights, vs, slot, state[0], Value(), false);
+                 return {result, foldRows(Combine::add, state[1], weights)};
+               });
   auto store = [&](Value sum, int64_t column, int64_t width) {
+    auto type = cast<TileType>(sum.getType());
     if (most) {
-      Value last = b.index(count + 1);
-      sum =
-          b.map(sum.getType(), {sum, most}, [&](ValueRange t, Value i, Value) {
-            return b.choose(b.isEqual(b.sum(firstRow, i), last), t[1], t[0]);
-          });
+      sum = b.map(type, {sum, most}, [&](Elements x, Expr i, Expr) {
+        return select(firstRow + i == count + 1, x[1], x[0]);
+      });
     }
-    Value target =
-        e.view(to, b.getIndexAttr(0), rows, b.getIndexAttr(column), width);
-    b.store(sum, target, firstRow, b.index(0), rows % own.getRows() == 0,
-            cast<TileType>(sum.getType()).columns() == width);
+    b.store(sum, columnsOf(to, rows, column, width), firstRow, 0,
+            rows % own.getRows() == 0, type.columns() == width);
   };
   store(sums[0], 0, valueWidth);
   store(b.reduce(Combine::add, sums[1], TileDistribution::product), valueWidth,
@@ -249,13 +192,12 @@ void KeySummaryWriter::writeRows(Value firstRow, Value most) {
 
 void KeySummaryWriter::write() {
   if (!hasMaximum()) {
-    Value block = b.remIndex(e.block(0), rowBlocks(op));
-    return writeRows(b.mulIndex(block, own.getRows()), Value());
+    return writeRows(e.block(0) % rowBlocks(op) * own.getRows(), Value());
   }
   Value most = findMaximum();
   b.loop(llvm::divideCeil(rows, own.getRows()), {},
-         [&](Value block, ValueRange) -> Values {
-           writeRows(b.mulIndex(block, own.getRows()), most);
+         [&](Expr block, ValueRange) -> Values {
+           writeRows(block * own.getRows(), most);
            return {};
          });
 }

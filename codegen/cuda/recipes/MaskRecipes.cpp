@@ -7,7 +7,6 @@
 #include "codegen/cuda/recipes/Recipe.h"
 #include "dialect/Shapes.h"
 #include "dialect/TokenOps.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
 #include <limits>
 
 using namespace mlir;
@@ -16,38 +15,29 @@ namespace hova {
 
 using Place = GroupEmitter::Place;
 
-/// A tile of i32, of what a matrix of integers has in the same rows, at the
-/// columns that `where` says.
-static Value integers(GroupEmitter &e, const Place &place, Value tensor,
-                      llvm::function_ref<Value(Value column)> where) {
+/// A tile of i32, of what a matrix of integers has where `cell` says for each
+/// row and column of the result.
+static Value
+integers(GroupEmitter &e, const Place &place, Value tensor,
+         llvm::function_ref<KernelBuilder::Cell(Expr row, Expr column)> cell) {
   KernelBuilder &b = e.b;
   TileType type = place.type.with(place.type.getShape(), b.getI32Type(),
                                   TileDistribution::row);
-  return b.gather(type, e.matrix(tensor), [&](Value i, Value j) {
-    return std::pair(b.sum(place.row, i), where(b.sum(place.column, j)));
+  return b.gather(type, e.matrix(tensor), [&](Expr i, Expr j) {
+    return cell(place.row + i, place.column + j);
   });
 }
 
 /// Stores what `body` makes of each integer and its column.
-static void
-storeIntegers(GroupEmitter &e, const Place &place, Value tile, Value result,
-              llvm::function_ref<Value(Value x, Value column)> body) {
-  KernelBuilder &b = e.b;
-  Value made =
-      b.map(tile.getType(), tile, [&](ValueRange x, Value, Value j) -> Value {
-        return body(x[0], b.sum(place.column, j));
-      });
-  b.store(made, e.matrix(result), place.row, place.column, place.rowsInside,
-          place.columnsInside);
-}
-
-static Value i32(KernelBuilder &b, int64_t value) {
-  return arith::ConstantOp::create(
-      b, b.getI32IntegerAttr(static_cast<int32_t>(value)));
-}
-
-static Value isNot(KernelBuilder &b, Value x, int64_t value) {
-  return arith::CmpIOp::create(b, arith::CmpIPredicate::ne, x, i32(b, value));
+static void storeIntegers(GroupEmitter &e, const Place &place, Value tile,
+                          Value result,
+                          llvm::function_ref<Expr(Expr x, Expr column)> body) {
+  Value made = e.b.map(tile.getType(), tile,
+                       [&](KernelBuilder::Elements x, Expr, Expr j) {
+                         return body(x[0], place.column + j);
+                       });
+  e.b.store(made, e.matrix(result), place.row, place.column, place.rowsInside,
+            place.columnsInside);
 }
 
 //===----------------------------------------------------------------------===//
@@ -56,44 +46,34 @@ static Value isNot(KernelBuilder &b, Value x, int64_t value) {
 
 static void emitMask(GroupEmitter &e, PaddingMaskOp op, const Place &place) {
   KernelBuilder &b = e.b;
-  Value ids = integers(e, place, op.getIds(), [&](Value column) -> Value {
-    if (!op.getClassToken()) {
-      return column;
-    }
+  Value ids = integers(e, place, op.getIds(), [&](Expr row, Expr column) {
     // The class token counts where the first one does.
-    return b.addIndex(arith::MaxUIOp::create(b, column, b.index(1)), -1);
+    return std::pair(row, op.getClassToken() ? max(column, 1) - 1 : column);
   });
-  storeIntegers(e, place, ids, op.getResult(), [&](Value id, Value) -> Value {
-    return arith::ExtUIOp::create(b, b.getI32Type(), isNot(b, id, op.getPad()));
+  storeIntegers(e, place, ids, op.getResult(), [&](Expr id, Expr) {
+    return b.compute<arith::ExtUIOp>(b.getI32Type(), id != op.getPad());
   });
 }
 
 static void emitMask(GroupEmitter &e, PositionIdsOp op, const Place &place) {
-  KernelBuilder &b = e.b;
-  Value valid =
-      integers(e, place, op.getValid(), [](Value column) { return column; });
-  storeIntegers(e, place, valid, op.getResult(),
-                [&](Value own, Value column) -> Value {
-                  Value position = arith::IndexCastOp::create(
-                      b, b.getI32Type(), b.addIndex(column, 1));
-                  return arith::SelectOp::create(b, isNot(b, own, 0), position,
-                                                 i32(b, 0));
-                });
+  Value valid = integers(e, place, op.getValid(), [](Expr row, Expr column) {
+    return std::pair(row, column);
+  });
+  storeIntegers(e, place, valid, op.getResult(), [&](Expr own, Expr column) {
+    Expr position = toInteger(column + 1, e.b.getI32Type());
+    return select(own != 0, position, 0);
+  });
 }
 
 static void emitMask(GroupEmitter &e, MaskFactorsOp op, const Place &place) {
   KernelBuilder &b = e.b;
   int64_t tokens = shapeOf(op.getValid()).back();
-  TileType type = place.type.with(place.type.getShape(), b.getI32Type(),
-                                  TileDistribution::row);
-  Value valid = b.gather(type, e.matrix(op.getValid()), [&](Value i, Value) {
-    Value row = b.sum(place.row, i);
-    return std::pair(b.divIndex(row, tokens), b.remIndex(row, tokens));
+  Value valid = integers(e, place, op.getValid(), [&](Expr row, Expr) {
+    return std::pair(row / tokens, row % tokens);
   });
   Value factors =
-      b.map(place.type, valid, [&](ValueRange x, Value, Value) -> Value {
-        return arith::SelectOp::create(b, isNot(b, x[0], 0), b.number(1),
-                                       b.number(0));
+      b.map(place.type, valid, [&](KernelBuilder::Elements x, Expr, Expr) {
+        return select(x[0] != 0, b.number(1), 0);
       });
   e.finishAndStore(factors, place);
 }

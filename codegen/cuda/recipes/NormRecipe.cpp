@@ -11,6 +11,8 @@ using namespace mlir;
 
 namespace hova {
 
+using Elements = KernelBuilder::Elements;
+
 /// The norm of a tile of f32, after whose columns there is 0.
 static Value emitNorm(GroupEmitter &e, LayerNormOp norm, Value rows,
                       const GroupPlace &place) {
@@ -27,9 +29,7 @@ static Value emitNorm(GroupEmitter &e, LayerNormOp norm, Value rows,
     return result;
   }
   return e.b.map(place.type, {result, gain, bias},
-                 [&](ValueRange element, Value, Value) {
-                   return e.b.fma(element[0], element[1], element[2]);
-                 });
+                 [](Elements x, Expr, Expr) { return fma(x[0], x[1], x[2]); });
 }
 
 namespace {
@@ -37,11 +37,10 @@ struct NormRecipe : RowsRecipe<NormRecipe, LayerNormOp> {
   void emitGroup(Operation *op, GroupEmitter &e) const {
     auto norm = cast<LayerNormOp>(op);
     GroupPlace place = e.tilePlace(op);
-    Value x = e.load(norm.getX(), shapeOf(norm.getResult()), place);
-    Value wide = e.b.map(place.type, x, [&](ValueRange element, Value, Value) {
-      return widen(e.b, e.b.getLoc(), element[0]);
-    });
-    e.finishAndStore(emitNorm(e, norm, wide, place), place);
+    Value rows = e.load(norm.getX(), shapeOf(norm.getResult()), place);
+    rows = e.b.map(place.type, rows,
+                   [&](Elements x, Expr, Expr) { return widen(e.b, x[0]); });
+    e.finishAndStore(emitNorm(e, norm, rows, place), place);
   }
   bool makesRows(Operation *) const { return true; }
   bool joinsRows(Operation *) const { return true; }
@@ -49,9 +48,9 @@ struct NormRecipe : RowsRecipe<NormRecipe, LayerNormOp> {
                    const GroupPlace &place) const {
     auto norm = cast<LayerNormOp>(op);
     if (!place.columnsInside) {
-      Value width = e.b.index(shapeOf(norm.getResult()).back());
-      rows = e.b.map(place.type, rows, [&](ValueRange x, Value, Value j) {
-        return e.b.choose(e.b.isBelow(j, width), x[0], e.b.number(0));
+      int64_t width = shapeOf(norm.getResult()).back();
+      rows = e.b.map(place.type, rows, [&](Elements x, Expr, Expr j) {
+        return select(j < width, x[0], 0);
       });
     }
     return emitNorm(e, norm, rows, place);

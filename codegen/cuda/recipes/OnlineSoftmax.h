@@ -30,12 +30,14 @@ public:
   Weights weigh(mlir::Value scores, mlir::Value before, mlir::Value most);
   /// The maxima of rows; where one is -inf nothing is left, and it is 0.
   mlir::Value finite(mlir::Value most);
-  /// Weights of 1 for the keys of rows without a maximum: those from `firstKey`
-  /// on before `end`, which may be null.
-  mlir::Value evenly(mlir::Value weights, mlir::Value most,
-                     mlir::Value firstKey, mlir::Value end);
+  /// Weights of 1 for the keys of rows without a maximum: all, or those from
+  /// `firstKey` on before `end`.
+  mlir::Value evenly(mlir::Value weights, mlir::Value most, Expr firstKey = {},
+                     Expr end = {});
 
 private:
+  using Elements = KernelBuilder::Elements;
+
   mlir::Value factorsOf(mlir::Value most);
   mlir::Value shiftsOf(mlir::Value most, mlir::Value factors);
 

@@ -23,7 +23,7 @@ namespace {
 class ProductWriter {
 public:
   ProductWriter(KernelBuilder &b, CudaScheduleAttr schedule, Value x, Value w,
-                Value row, Value column, bool isTransposed,
+                Expr row, Expr column, bool isTransposed,
                 const KernelBuilder::RowMap &sourceRow, const ScaleBoxes &scale)
       : b(b), own(schedule), x(x), w(w), row(row), column(column),
         sourceRow(sourceRow), scale(scale), isTransposed(isTransposed) {
@@ -43,16 +43,17 @@ private:
   using Values = KernelBuilder::Values;
   /// Begins to copy part `turn` of what the ring holds; a token for each
   /// operand.
-  Values copyPart(Value turn, Value slot);
+  Values copyPart(Expr turn, Expr slot);
   /// Begins to copy all parts of the left operand, a box each.
   Values copyLeft();
   /// Of a sum and the slot of part `turn`, the sum with its product and the
   /// next.
-  Values addPart(Value turn, ValueRange state);
+  Values addPart(Expr turn, ValueRange state);
 
   KernelBuilder &b;
   CudaScheduleAttr own;
-  Value x, w, row, column, xs, ws;
+  Value x, w, xs, ws;
+  Expr row, column;
   KernelBuilder::RowMap sourceRow; ///< of x
   ScaleBoxes scale;                ///< null: x is in the ring
   int64_t inner, turns;
@@ -61,8 +62,8 @@ private:
 };
 } // namespace
 
-ProductWriter::Values ProductWriter::copyPart(Value turn, Value slot) {
-  Value k = b.mulIndex(turn, own.getStep());
+ProductWriter::Values ProductWriter::copyPart(Expr turn, Expr slot) {
+  Expr k = turn * own.getStep();
   Values tokens;
   if (!scale) {
     tokens.push_back(
@@ -79,15 +80,15 @@ ProductWriter::Values ProductWriter::copyLeft() {
   Values tokens;
   for (int64_t part = 0; part < turns; ++part) {
     int64_t k = part * own.getStep();
-    tokens.push_back(b.copy(x, row, b.index(k), xs, b.index(part), rowsInside,
+    tokens.push_back(b.copy(x, row, k, xs, part, rowsInside,
                             k + own.getStep() <= inner, sourceRow));
   }
   return tokens;
 }
 
-ProductWriter::Values ProductWriter::addPart(Value turn, ValueRange state) {
-  Value sum = state[0], slot = state[1];
-  Value product = GroupProductOp::create(b, xs, ws, slot, sum,
+ProductWriter::Values ProductWriter::addPart(Expr turn, ValueRange state) {
+  Expr slot = b(state[1]);
+  Value product = GroupProductOp::create(b, xs, ws, slot, state[0],
                                          scale ? turn : slot, isTransposed);
   return {product, b.next(slot, std::min(own.getStages(), turns))};
 }
@@ -100,9 +101,9 @@ Value ProductWriter::multiply() {
   // Of few parts all are copied at first.
   int64_t ahead = turns == boxes ? turns : boxes - 1;
   auto slots = [&](int64_t count, int64_t rows, int64_t columns) {
-    return GroupAllocOp::create(
-        b, SlotsType::get(b.getContext(), {count, rows, columns},
-                          cast<MemRefType>(x.getType()).getElementType()));
+    return GroupAllocOp::create(b, SlotsType::get(b.getContext(),
+                                                  {count, rows, columns},
+                                                  getElementTypeOrSelf(x)));
   };
   xs = slots(scale ? turns : boxes, own.getRows(), own.getStep());
   ws = isTransposed ? slots(boxes, own.getColumns(), own.getStep())
@@ -113,29 +114,26 @@ Value ProductWriter::multiply() {
   Values left = scale ? copyLeft() : Values();
   Values carried{b.fill(sums, 0), b.index(0)};
   for (int64_t part = 0; part < ahead; ++part) {
-    llvm::append_range(carried, copyPart(b.index(part), b.index(part)));
+    llvm::append_range(carried, copyPart(part, part));
   }
   if (scale) {
     scale(xs, left);
   }
   if (turns > ahead) {
     size_t tokens = scale ? 1 : 2; // of a turn
-    carried = b.loop(
-        turns - ahead, carried, [&](Value turn, ValueRange state) -> Values {
-          GroupWaitOp::create(b, state.slice(2, tokens));
-          Values copies =
-              copyPart(b.addIndex(turn, ahead), b.previous(state[1], boxes));
-          Values next = addPart(turn, state);
-          llvm::append_range(next, state.drop_front(2 + tokens));
-          llvm::append_range(next, copies);
-          return next;
-        });
+    carried = b.loop(turns - ahead, carried, [&](Expr turn, ValueRange state) {
+      GroupWaitOp::create(b, state.slice(2, tokens));
+      Values copies = copyPart(turn + ahead, b.previous(b(state[1]), boxes));
+      Values next = addPart(turn, state);
+      llvm::append_range(next, state.drop_front(2 + tokens));
+      llvm::append_range(next, copies);
+      return next;
+    });
   }
   GroupWaitOp::create(b, ArrayRef(carried).drop_front(2));
   return b.loop(ahead, ArrayRef(carried).take_front(2),
-                [&](Value turn, ValueRange state) {
-                  return addPart(scale ? b.addIndex(turn, turns - ahead) : turn,
-                                 state);
+                [&](Expr turn, ValueRange state) {
+                  return addPart(scale ? turn + (turns - ahead) : turn, state);
                 })[0];
 }
 
@@ -146,7 +144,7 @@ CudaScheduleAttr scheduleInnerProduct(Type element, int64_t inner) {
 }
 
 Value emitProduct(KernelBuilder &b, CudaScheduleAttr schedule, Value x, Value w,
-                  Value row, Value column, bool isTransposed,
+                  Expr row, Expr column, bool isTransposed,
                   const KernelBuilder::RowMap &sourceRow,
                   const ScaleBoxes &scale) {
   return ProductWriter(b, schedule, x, w, row, column, isTransposed, sourceRow,

@@ -12,6 +12,8 @@ using namespace mlir;
 
 namespace hova {
 
+using Elements = KernelBuilder::Elements;
+
 //===----------------------------------------------------------------------===//
 // LinearOp
 //===----------------------------------------------------------------------===//
@@ -28,14 +30,13 @@ static void scaleBoxes(GroupEmitter &e, Value boxes, Value factors,
       b.getContext(), {type.rows(), type.count() * type.columns()},
       type.getElementType(), TileDistribution::row, e.schedule.warps(), 1);
   TileType wide = rows.with(rows.getShape(), b.f32(), TileDistribution::row);
-  Value x = b.gatherOfBox(rows, boxes, /*slot=*/{}, [](Value i, Value j) {
-    return KernelBuilder::Cell(i, j);
+  Value x = b.gatherOfBox(rows, boxes, /*slot=*/{},
+                          [](Expr i, Expr j) { return std::pair(i, j); });
+  Value own = b.gatherOfBox(wide, factors, 0, [&](Expr i, Expr j) {
+    return std::pair(i, j / width);
   });
-  Value own = b.gatherOfBox(wide, factors, b.index(0), [&](Value i, Value j) {
-    return KernelBuilder::Cell(i, b.divIndex(j, width));
-  });
-  Value scaled = b.map(rows, {x, own}, [&](ValueRange t, Value, Value) {
-    return b.mul(widen(b, b.getLoc(), t[0]), t[1]);
+  Value scaled = b.map(rows, {x, own}, [&](Elements t, Expr, Expr) {
+    return widen(b, t[0]) * t[1];
   });
   GroupShareOp::create(b, scaled, boxes, /*slot=*/Value());
 }
@@ -70,8 +71,8 @@ static Value emitSums(GroupEmitter &e, LinearOp op,
     return sums;
   }
   Value bias = e.load(op.getBias(), shapeOf(op.getResult()), place);
-  return e.b.map(sums.getType(), {sums, bias}, [&](ValueRange x, Value, Value) {
-    return e.b.add(x[0], widen(e.b, e.b.getLoc(), x[1]));
+  return e.b.map(sums.getType(), {sums, bias}, [&](Elements x, Expr, Expr) {
+    return x[0] + widen(e.b, x[1]);
   });
 }
 
@@ -133,11 +134,40 @@ struct ProductRecipe
     return index == 1 && !cast<LinearOp>(op).getTransposed();
   }
 };
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Products along z
+//===----------------------------------------------------------------------===//
+
+/// The product of x and w is the entry of the result's first axis that the
+/// block belongs to.
+static void emitOwnProduct(GroupEmitter &e, Value x, Value w, Value result,
+                           bool isTransposed,
+                           const KernelBuilder::RowMap &sourceRow = {}) {
+  int64_t rows = e.schedule.getRows(), columns = e.schedule.getColumns();
+  Expr row = e.block(0) * rows, column = e.block(1) * columns;
+  Value sums =
+      emitProduct(e.b, e.schedule, x, w, row, column, isTransposed, sourceRow);
+  Value to = e.sequenceOf(result);
+  auto type = cast<MemRefType>(to.getType());
+  e.b.storeRounded(sums, to, row, column, type.getDimSize(0) % rows == 0,
+                   type.getDimSize(1) % columns == 0);
+}
+
+static Grid gridOfProducts(Operation *op, CudaScheduleAttr schedule) {
+  ArrayRef<int64_t> shape = shapeOf(op->getResult(0));
+  int64_t rows = staticSize(shape.drop_back().drop_front());
+  return {llvm::divideCeilSigned(rows, schedule.getRows()),
+          llvm::divideCeilSigned(shape.back(), schedule.getColumns()),
+          shape.front()};
+}
 
 //===----------------------------------------------------------------------===//
 // LinearPartsOp, SumPartsOp
 //===----------------------------------------------------------------------===//
 
+namespace {
 /// Parts along z.
 struct LinearPartsRecipe
     : CudaRecipeOpInterface::ExternalModel<LinearPartsRecipe, LinearPartsOp> {
@@ -157,32 +187,19 @@ struct LinearPartsRecipe
     return isProductSchedule(op->getOperand(0), schedule);
   }
   Grid getGrid(Operation *op, CudaScheduleAttr schedule) const {
-    ArrayRef<int64_t> shape = shapeOf(op->getResult(0));
-    int64_t rows = staticSize(shape.drop_back().drop_front());
-    return {llvm::divideCeilSigned(rows, schedule.getRows()),
-            llvm::divideCeilSigned(shape.back(), schedule.getColumns()),
-            shape.front()};
+    return gridOfProducts(op, schedule);
   }
   void emitGroup(Operation *op, GroupEmitter &e) const {
     auto own = cast<LinearPartsOp>(op);
-    KernelBuilder &b = e.b;
-    ArrayRef<int64_t> shape = shapeOf(own.getResult());
-    int64_t rows = staticSize(shape.drop_back().drop_front());
-    int64_t size = shapeOf(own.getX()).back() / shape.front();
-    auto part = [&](Value matrix) {
-      int64_t all = cast<MemRefType>(matrix.getType()).getDimSize(0);
-      return e.view(matrix, b.getIndexAttr(0), all,
-                    b.mulIndex(e.block(2), size), size);
+    int64_t parts = shapeOf(own.getResult()).front();
+    int64_t size = shapeOf(own.getX()).back() / parts;
+    auto part = [&](Value tensor) {
+      Value all = e.matrix(tensor);
+      int64_t rows = cast<MemRefType>(all.getType()).getDimSize(0);
+      return e.view(all, 0, rows, e.block(2) * size, size);
     };
-    Value row = b.mulIndex(e.block(0), e.schedule.getRows());
-    Value column = b.mulIndex(e.block(1), e.schedule.getColumns());
-    Value sums = emitProduct(b, e.schedule, part(e.matrix(own.getX())),
-                             part(e.matrix(own.getWeight())), row, column,
-                             /*isTransposed=*/true, e.rowMap(own.getX()));
-    Value to = e.view(e.matrix(own.getResult()), b.mulIndex(e.block(2), rows),
-                      rows, b.getIndexAttr(0), shape.back());
-    b.store(sums, to, row, column, rows % e.schedule.getRows() == 0,
-            shape.back() % e.schedule.getColumns() == 0);
+    emitOwnProduct(e, part(own.getX()), part(own.getWeight()), own.getResult(),
+                   /*isTransposed=*/true, e.rowMap(own.getX()));
   }
   bool readsPlaced(Operation *, unsigned index) const { return index == 0; }
   bool readsTransposed(Operation *op, unsigned index) const {
@@ -191,35 +208,28 @@ struct LinearPartsRecipe
 };
 
 /// The rows of all parts are on their way before the first is added.
-struct SumPartsRecipe
-    : CudaRecipeOpInterface::ExternalModel<SumPartsRecipe, SumPartsOp> {
-  CudaScheduleAttr chooseSchedule(Operation *op) const {
-    return scheduleElements(op);
-  }
-  Grid getGrid(Operation *op, CudaScheduleAttr schedule) const {
-    return gridOfTiles(op, schedule);
-  }
+struct SumPartsRecipe : ElementsRecipe<SumPartsRecipe, SumPartsOp> {
   void emitGroup(Operation *op, GroupEmitter &e) const {
     auto own = cast<SumPartsOp>(op);
     KernelBuilder &b = e.b;
     ArrayRef<int64_t> shape = shapeOf(own.getResult());
     int64_t rows = staticSize(shape.drop_back());
-    GroupPlace place = e.tilePlace(op);
-    SmallVector<Value> terms;
     int64_t parts = shapeOf(own.getX()).front();
+    GroupPlace place = e.tilePlace(op);
+    KernelBuilder::Values terms;
     for (int64_t part = 0; part < parts; ++part) {
-      Value from = e.view(e.matrix(own.getX()), b.getIndexAttr(part * rows),
-                          rows, b.getIndexAttr(0), shape.back());
+      Value from =
+          e.view(e.matrix(own.getX()), part * rows, rows, 0, shape.back());
       terms.push_back(b.load(place.type, from, place.row, place.column,
                              place.rowsInside, place.columnsInside));
     }
     if (own.getBias()) {
       terms.push_back(e.load(own.getBias(), shape, place));
     }
-    Value sum = b.map(place.type, terms, [&](ValueRange x, Value, Value) {
-      Value all = x.front();
-      for (Value term : x.drop_front()) {
-        all = b.add(all, widen(b, b.getLoc(), term));
+    Value sum = b.map(place.type, terms, [&](Elements x, Expr, Expr) {
+      Expr all = x[0];
+      for (Expr term : x.drop_front()) {
+        all = all + widen(b, term);
       }
       return all;
     });
@@ -251,28 +261,12 @@ struct ProjectTokensRecipe
            schedule.getColumnWarps() == 1;
   }
   Grid getGrid(Operation *op, CudaScheduleAttr schedule) const {
-    ArrayRef<int64_t> shape = shapeOf(op->getResult(0));
-    return {llvm::divideCeilSigned(shape[1], schedule.getRows()),
-            llvm::divideCeilSigned(shape[2], schedule.getColumns()), shape[0]};
+    return gridOfProducts(op, schedule);
   }
   void emitGroup(Operation *op, GroupEmitter &e) const {
     auto own = cast<ProjectTokensOp>(op);
-    KernelBuilder &b = e.b;
-    auto sequence = [&](Value tensor) {
-      ArrayRef<int64_t> shape = shapeOf(tensor);
-      return e.view(e.matrix(tensor), b.mulIndex(e.block(2), shape[1]),
-                    shape[1], b.getIndexAttr(0), shape[2]);
-    };
-    Value row = b.mulIndex(e.block(0), e.schedule.getRows());
-    Value column = b.mulIndex(e.block(1), e.schedule.getColumns());
-    Value sums =
-        emitProduct(b, e.schedule, e.matrix(own.getWeight()),
-                    sequence(own.getX()), row, column, /*isTransposed=*/false);
-    Value to = sequence(own.getResult());
-    auto type = cast<MemRefType>(to.getType());
-    b.storeRounded(sums, to, row, column,
-                   type.getDimSize(0) % e.schedule.getRows() == 0,
-                   type.getDimSize(1) % e.schedule.getColumns() == 0);
+    emitOwnProduct(e, e.matrix(own.getWeight()), e.sequenceOf(own.getX()),
+                   own.getResult(), /*isTransposed=*/false);
   }
   bool readsTransposed(Operation *, unsigned index) const { return index == 1; }
 };

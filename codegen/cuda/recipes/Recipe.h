@@ -91,15 +91,22 @@ mlir::LogicalResult checkSequences(mlir::Operation *op, int64_t sequences,
 /// Blocks of rows along x, and of columns along y.
 Grid gridOfTiles(mlir::Operation *op, CudaScheduleAttr schedule);
 
-/// What recipes share whose block has whole rows of the result; `RecipeT` says
-/// what it does with them.
+/// What recipes share that compute elements one by one; `RecipeT` says how.
 template <typename RecipeT, typename OpT>
-struct RowsRecipe : CudaRecipeOpInterface::ExternalModel<RecipeT, OpT> {
+struct ElementsRecipe : CudaRecipeOpInterface::ExternalModel<RecipeT, OpT> {
   CudaScheduleAttr chooseSchedule(mlir::Operation *op) const {
-    return scheduleRows(op);
+    return scheduleElements(op);
   }
   Grid getGrid(mlir::Operation *op, CudaScheduleAttr schedule) const {
     return gridOfTiles(op, schedule);
+  }
+};
+
+/// The same where a block has whole rows of the result.
+template <typename RecipeT, typename OpT>
+struct RowsRecipe : ElementsRecipe<RecipeT, OpT> {
+  CudaScheduleAttr chooseSchedule(mlir::Operation *op) const {
+    return scheduleRows(op);
   }
 };
 

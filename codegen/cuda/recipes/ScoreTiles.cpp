@@ -3,8 +3,6 @@
 
 #include "codegen/cuda/recipes/ScoreTiles.h"
 #include "dialect/Shapes.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Math/IR/Math.h"
 #include "llvm/ADT/SetVector.h"
 #include <cmath>
 
@@ -23,80 +21,69 @@ public:
   ScoreElement(KernelBuilder &b, const ScoreForm::Ranges &ranges)
       : b(b), ranges(ranges) {}
 
-  void setIndex(Value index, Value value) {
-    known[index] = arith::IndexCastOp::create(b, b.getI32Type(), value);
+  void setIndex(Value index, Expr value) {
+    known[index] = toInteger(value, b.getI32Type());
   }
-  void set(Value value, Value scalar) { known[value] = scalar; }
+  void set(Value value, Expr scalar) { known[value] = scalar; }
 
-  Value get(Value value) {
-    Value &own = known[value];
-    if (!own) {
-      Value made = compute(value.getDefiningOp());
-      known[value] = made;
-      return made;
+  Expr get(Value value) {
+    if (Expr own = known.lookup(value)) {
+      return own;
     }
-    return own;
+    Expr made = compute(value.getDefiningOp());
+    known[value] = made;
+    return made;
   }
 
 private:
-  Value compute(Operation *op);
-  Value integer(IntegerAttr constant);
+  Expr compute(Operation *op);
 
   KernelBuilder &b;
   const ScoreForm::Ranges &ranges;
-  llvm::DenseMap<Value, Value> known;
+  llvm::DenseMap<Value, Expr> known;
 };
 
-Value ScoreElement::integer(IntegerAttr constant) {
-  bool isBoolean = constant.getType().isInteger(1);
-  return arith::ConstantOp::create(
-      b, isBoolean
-             ? constant
-             : b.getI32IntegerAttr(static_cast<int32_t>(constant.getInt())));
-}
-
-Value ScoreElement::compute(Operation *op) {
+Expr ScoreElement::compute(Operation *op) {
   Value result = op->getResult(0);
+  Type i32 = b.getI32Type();
   if (std::optional<double> number = constantOf(result)) {
     return b.number(*number);
   }
   if (auto constant = dyn_cast<arith::ConstantOp>(op)) {
-    return integer(cast<IntegerAttr>(constant.getValue()));
+    auto integer = cast<IntegerAttr>(constant.getValue());
+    bool isBoolean = integer.getType().isInteger(1);
+    return Expr(integer.getInt()).in(b, isBoolean ? integer.getType() : i32);
   }
   auto [rest, factor] = splitFactors(result);
   if (rest != result) {
-    return b.mul(get(rest), b.number(factor));
+    return get(rest) * factor;
   }
   if (std::optional<MultiplyAdd> sum = multiplyAddOf(op)) {
-    Value a = get(sum->a);
-    a = sum->isDifference ? arith::NegFOp::create(b, a) : a;
-    return b.fma(a, get(sum->b), get(sum->c));
+    Expr a = get(sum->a);
+    return fma(sum->isDifference ? -a : a, get(sum->b), get(sum->c));
   }
   SmallVector<Value> operands;
   for (Value operand : op->getOperands()) {
     operands.push_back(get(operand));
   }
   if (isa<arith::IndexCastOp>(op)) {
-    return operands[0];
+    return b(operands[0]);
   }
   if (isa<arith::FloorDivSIOp>(op)) {
     auto range = ranges.find(op->getOperand(0));
     bool isPositive =
         range != ranges.end() && !range->second.smin().isNegative();
-    return isPositive
-               ? arith::DivUIOp::create(b, operands[0], operands[1]).getResult()
-               : divideDown(b, b.getLoc(), operands[0], operands[1]);
+    return isPositive ? b.compute<arith::DivUIOp>(operands[0], operands[1])
+                      : b(divideDown(b, b.getLoc(), operands[0], operands[1]));
   }
   if (isa<math::Log2Op>(op)) {
-    return b.mul(math::LogOp::create(b, operands[0]),
-                 b.number(1 / std::log(2.0)));
+    return b.compute<math::LogOp>(operands[0]) * (1 / std::log(2.0));
   }
   OperationState state(b.getLoc(), op->getName());
   state.addOperands(operands);
-  state.addTypes(result.getType().isIndex() ? Type(b.getI32Type())
-                                            : result.getType());
+  state.addTypes(result.getType().isIndex() ? i32 : result.getType());
   state.addAttributes(op->getAttrs());
-  return b.create(state)->getResult(0);
+  return b(b.create(state)->getResult(0));
 }
 
 //===----------------------------------------------------------------------===//
@@ -149,7 +136,7 @@ static ScoreBox reach(const ScoreExtents &extents, TileType tile,
 
 ScoreTiles::ScoreTiles(GroupEmitter &emitter, ValueRange captured,
                        const ScoreForm &form, const ScoreExtents &extents,
-                       Value firstQuery, TileType tile, bool rowsAreAnywhere,
+                       Expr firstQuery, TileType tile, bool rowsAreAnywhere,
                        bool hasSoftmax)
     : e(emitter), b(emitter.b), captured(captured), form(form),
       ranges(form.findRanges(extents.box())),
@@ -164,20 +151,31 @@ ScoreTiles::ScoreTiles(GroupEmitter &emitter, ValueRange captured,
   }
   for (Operation *read : readsOf(all)) {
     if (!(form.sourcesOf(read->getResult(0)) & ScoreForm::key)) {
-      ofQueries[read] = gather(cast<ElementOp>(read), Value(), true);
+      ofQueries[read] = gather(cast<ElementOp>(read), {}, true);
     }
   }
 }
 
-ScoreElement ScoreTiles::elementAt(Value i, Value j, Value firstKey) {
-  ScoreElement element(b, ranges);
-  element.setIndex(form.region.getBatch(), e.block(2));
-  element.setIndex(form.region.getHead(), e.head());
-  element.setIndex(form.region.getQuery(), b.sum(firstQuery, i));
+ScoreElement ScoreTiles::elementAt(Expr i, Expr j, Expr firstKey,
+                                   const Reads &reads, Elements x) {
+  ScoreElement at(b, ranges);
+  at.setIndex(form.region.getBatch(), e.block(2));
+  at.setIndex(form.region.getHead(), e.head());
+  at.setIndex(form.region.getQuery(), firstQuery + i);
   if (firstKey) {
-    element.setIndex(form.region.getKey(), b.sum(firstKey, j));
+    at.setIndex(form.region.getKey(), firstKey + j);
   }
-  return element;
+  for (auto [read, element] : llvm::zip(reads, x)) {
+    ElementOp op = read.first;
+    Expr own = element;
+    if (op.getType().isInteger(1)) {
+      own = own != 0;
+    } else if (std::optional<ArrayRef<int64_t>> range = op.getRange()) {
+      own = min(max(own, (*range)[0]), (*range)[1] - 1);
+    }
+    at.set(op, own);
+  }
+  return at;
 }
 
 /// Whether an index is within an axis, whatever its element of a tile is.
@@ -190,10 +188,10 @@ static bool isWithin(Value index, int64_t extent,
 
 /// The elements of a captured tensor at a tile, or at its rows where keys do
 /// not matter.
-Value ScoreTiles::gather(ElementOp element, Value firstKey, bool keysAreWhole) {
-  Type type = element.getType().isF32() ? b.f32() : Type(b.getI32Type());
+Value ScoreTiles::gather(ElementOp element, Expr firstKey, bool keysAreWhole) {
+  Type i32 = b.getI32Type(), type = element.getType().isF32() ? b.f32() : i32;
   if (!(form.sourcesOf(element) & ScoreForm::key)) {
-    firstKey = Value();
+    firstKey = {};
   }
   TileType own = tile.with({tile.rows(), firstKey ? tile.columns() : 1}, type,
                            tile.getDistribution());
@@ -201,162 +199,110 @@ Value ScoreTiles::gather(ElementOp element, Value firstKey, bool keysAreWhole) {
   Value tensor = captured[number - ScoreRegion::kIndices];
   ArrayRef<int64_t> shape = shapeOf(tensor);
   // Where this one is may be what others say.
-  Elements others = readFor(element.getIndices(), firstKey, keysAreWhole);
+  Reads others = readFor(element.getIndices(), firstKey, keysAreWhole);
   SmallVector<Value> by(llvm::make_second_range(others));
   const ScoreForm::Ranges &reached = keysAreWhole ? wholeRanges : partRanges;
   std::array<bool, 2> inBounds{true, true};
   for (auto [axis, index] : llvm::enumerate(element.getIndices())) {
     inBounds[axis + 1 == shape.size()] &= isWithin(index, shape[axis], reached);
   }
-  return b.gather(
-      own, e.matrix(tensor), by,
-      [&](ValueRange x, Value i, Value j) {
-        ScoreElement at = elementAt(i, j, firstKey);
-        setElements(at, others, x);
-        Value row, column, isInside;
-        auto constant = [&](int64_t value) -> Value {
-          return arith::ConstantOp::create(
-              b, b.getI32IntegerAttr(static_cast<int32_t>(value)));
-        };
-        for (auto [axis, index] : llvm::enumerate(element.getIndices())) {
-          Value place = at.get(index);
-          if (!isWithin(index, shape[axis], ranges)) {
-            Value isBelow = arith::CmpIOp::create(b, arith::CmpIPredicate::ult,
-                                                  place, constant(shape[axis]));
-            isInside = isInside ? arith::AndIOp::create(b, isInside, isBelow)
-                                : isBelow;
-          }
-          if (axis + 1 == shape.size()) {
-            column = place;
-          } else if (row) {
-            row = arith::AddIOp::create(
-                b, arith::MulIOp::create(b, row, constant(shape[axis])), place);
-          } else {
-            row = place;
-          }
-        }
-        row = row ? row : constant(0);
-        if (isInside) {
-          // No row of the matrix: 0 is what is read there.
-          row = arith::SelectOp::create(b, isInside, row, constant(-1));
-        }
-        auto index = [&](Value word) -> Value {
-          return arith::IndexCastOp::create(b, b.getIndexType(), word);
-        };
-        return std::pair(index(row), index(column));
-      },
-      inBounds);
+  auto place = [&](Elements x, Expr i, Expr j) {
+    ScoreElement at = elementAt(i, j, firstKey, others, x);
+    Expr row, column, isInside;
+    for (auto [axis, index] : llvm::enumerate(element.getIndices())) {
+      Expr own = at.get(index), extent = Expr(shape[axis]).in(b, i32);
+      if (!isWithin(index, shape[axis], ranges)) {
+        isInside = isInside & b.compute<arith::CmpIOp>(
+                                  arith::CmpIPredicate::ult, own, extent);
+      }
+      if (axis + 1 == shape.size()) {
+        column = own;
+      } else {
+        row = row ? row * extent + own : own;
+      }
+    }
+    row = row ? row : Expr(0).in(b, i32);
+    // No row of the matrix: 0 is what is read there.
+    row = select(isInside, row, -1);
+    return std::pair(toIndex(row), toIndex(column));
+  };
+  return b.gather(own, e.matrix(tensor), by, place, inBounds);
 }
 
-ScoreTiles::Elements ScoreTiles::readFor(ValueRange values, Value firstKey,
-                                         bool keysAreWhole) {
-  Elements elements;
+ScoreTiles::Reads ScoreTiles::readFor(ValueRange values, Expr firstKey,
+                                      bool keysAreWhole) {
+  Reads reads;
   for (Operation *read : readsOf(values)) {
     auto element = cast<ElementOp>(read);
     Value known = ofQueries.lookup(read);
-    if (!known && firstKey == carriedKey) {
-      known = ofCarried.lookup(read);
-    }
-    elements.emplace_back(
-        element, known ? known : gather(element, firstKey, keysAreWhole));
+    known = known ? known : ofCarried.lookup(read);
+    reads.emplace_back(element,
+                       known ? known : gather(element, firstKey, keysAreWhole));
   }
-  return elements;
+  return reads;
 }
 
-void ScoreTiles::setElements(ScoreElement &at, const Elements &elements,
-                             ValueRange values) {
-  auto constant = [&](int64_t value) -> Value {
-    return arith::ConstantOp::create(
-        b, b.getI32IntegerAttr(static_cast<int32_t>(value)));
-  };
-  for (auto [entry, value] : llvm::zip(elements, values)) {
-    ElementOp element = entry.first;
-    Value own = value;
-    if (element.getType().isInteger(1)) {
-      own =
-          arith::CmpIOp::create(b, arith::CmpIPredicate::ne, own, constant(0));
-    } else if (std::optional<ArrayRef<int64_t>> range = element.getRange()) {
-      own = arith::MaxSIOp::create(b, own, constant((*range)[0]));
-      own = arith::MinSIOp::create(b, own, constant((*range)[1] - 1));
-    }
-    at.set(element, own);
-  }
+Value ScoreTiles::map(
+    ValueRange tiles, ValueRange wanted, Expr firstKey, bool keysAreWhole,
+    llvm::function_ref<Expr(ScoreElement &, Elements, Expr)> body) {
+  Reads reads = readFor(wanted, firstKey, keysAreWhole);
+  SmallVector<Value> operands(tiles);
+  llvm::append_range(operands, llvm::make_second_range(reads));
+  return b.map(tile, operands, [&](Elements x, Expr i, Expr j) {
+    ScoreElement at =
+        elementAt(i, j, firstKey, reads, x.drop_front(tiles.size()));
+    at.set(form.region.getRaw(), tiles.empty() ? b.number(0) : x[0]);
+    return body(at, x, firstKey + j);
+  });
 }
 
 SmallVector<Value> ScoreTiles::conditionsOf(TileMasks masks) const {
   SmallVector<Value> conditions;
   for (Value condition : form.conditions) {
-    if (masks.conditions == TileMasks::all || form.isAboutKeys(condition)) {
+    if (masks == TileMasks::all || form.isAboutKeys(condition)) {
       conditions.push_back(condition);
     }
   }
   return conditions;
 }
 
-/// Null: always.
-Value ScoreTiles::isKept(ScoreElement &at, Value key, TileMasks masks) {
-  Value kept;
-  auto restrict = [&](Value condition) {
-    kept = kept ? arith::AndIOp::create(b, kept, condition) : condition;
-  };
-  if (masks.end) {
-    restrict(
-        arith::CmpIOp::create(b, arith::CmpIPredicate::ult, key, masks.end));
-  }
-  if (masks.exists) {
-    restrict(masks.exists);
-  }
+Expr ScoreTiles::isKept(ScoreElement &at, Expr key, const KeyList::Box &keys,
+                        TileMasks masks) {
+  Expr kept = (keys.end ? key < keys.end : Expr()) & keys.exists;
   for (Value condition : conditionsOf(masks)) {
-    restrict(at.get(condition));
+    kept = kept & at.get(condition);
   }
   return kept;
 }
 
-Value ScoreTiles::apply(Value raw, Value firstKey, TileMasks masks) {
+Value ScoreTiles::apply(Value raw, const KeyList::Box &keys, TileMasks masks) {
   SmallVector<Value> wanted = conditionsOf(masks);
-  bool isMasked = masks.end || masks.exists || !wanted.empty();
+  bool isMasked = keys.end || keys.exists || !wanted.empty();
   if (getScore() == form.region.getRaw() && !isMasked && hasSoftmax) {
     return raw;
   }
   wanted.insert(wanted.begin(), getScore());
-  Elements elements = readFor(wanted, firstKey, !masks.end);
-  SmallVector<Value> operands{raw};
-  llvm::append_range(operands, llvm::make_second_range(elements));
-  Value masked = b.number(hasSoftmax ? -INFINITY : 0);
-  return b.map(raw.getType(), operands, [&](ValueRange x, Value i, Value j) {
-    ScoreElement at = elementAt(i, j, firstKey);
-    setElements(at, elements, x.drop_front());
-    at.set(form.region.getRaw(), x[0]);
-    Value kept = isKept(at, b.sum(firstKey, j), masks);
-    Value score = at.get(getScore());
+  auto mask = [&](ScoreElement &at, Elements, Expr key) {
+    Expr kept = isKept(at, key, keys, masks), score = at.get(getScore());
     if (!hasSoftmax) {
-      Value isMasked = arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ,
-                                             score, b.number(-INFINITY));
-      score = arith::SelectOp::create(b, isMasked, masked, score);
+      score = select(score == -INFINITY, 0, score);
     }
-    return kept ? arith::SelectOp::create(b, kept, score, masked) : score;
-  });
+    return select(kept, score, hasSoftmax ? -INFINITY : 0);
+  };
+  return map(raw, wanted, keys.first, !keys.end, mask);
 }
 
-Value ScoreTiles::carry(Value raw, Value firstKey, bool keysAreWhole) {
+Value ScoreTiles::carry(Value raw, Expr firstKey, bool keysAreWhole) {
   Value carried = form.region.getYield().getCarried();
   if (carried == form.region.getRaw()) {
     return raw;
   }
-  Elements elements = readFor(carried, firstKey, keysAreWhole);
-  carriedKey = firstKey;
   ofCarried.clear();
-  for (auto [element, value] : elements) {
-    ofCarried[element] = value;
+  for (auto [element, read] : readFor(carried, firstKey, keysAreWhole)) {
+    ofCarried[element] = read;
   }
-  SmallVector<Value> operands{raw};
-  llvm::append_range(operands, llvm::make_second_range(elements));
-  return b.map(raw.getType(), operands, [&](ValueRange x, Value i, Value j) {
-    ScoreElement at = elementAt(i, j, firstKey);
-    setElements(at, elements, x.drop_front());
-    at.set(form.region.getRaw(), x[0]);
-    return at.get(carried);
-  });
+  return map(raw, carried, firstKey, keysAreWhole,
+             [&](ScoreElement &at, Elements, Expr) { return at.get(carried); });
 }
 
 bool ScoreTiles::masksByRaw() const {
@@ -365,56 +311,38 @@ bool ScoreTiles::masksByRaw() const {
   });
 }
 
-Value ScoreTiles::findKept(Value firstKey, TileMasks masks) {
+Value ScoreTiles::findKept(const KeyList::Box &keys) {
+  ofCarried.clear();
   bool isRaw = getScore() == form.region.getRaw();
-  SmallVector<Value> wanted = conditionsOf(masks);
+  SmallVector<Value> wanted = conditionsOf(TileMasks::all);
   if (!isRaw) {
     wanted.push_back(getScore());
   }
-  Elements elements = readFor(wanted, firstKey, !masks.end);
-  SmallVector<Value> operands(llvm::make_second_range(elements));
-  Value most = b.number(INFINITY), none = b.number(0);
-  return b.map(tile, operands, [&](ValueRange x, Value i, Value j) {
-    ScoreElement at = elementAt(i, j, firstKey);
-    setElements(at, elements, x);
-    Value kept = isKept(at, b.sum(firstKey, j), masks);
+  auto find = [&](ScoreElement &at, Elements, Expr key) {
+    Expr kept = isKept(at, key, keys, TileMasks::all);
     if (!isRaw) {
-      at.set(form.region.getRaw(), none);
-      Value isScore =
-          arith::CmpFOp::create(b, arith::CmpFPredicate::UNE,
-                                at.get(getScore()), b.number(-INFINITY));
-      kept = kept ? arith::AndIOp::create(b, kept, isScore) : isScore;
+      kept = kept & (at.get(getScore()) != -INFINITY);
     }
-    return kept ? arith::SelectOp::create(b, kept, most, none).getResult()
-                : most;
-  });
+    return select(kept, INFINITY, 0.0);
+  };
+  return map({}, wanted, keys.first, !keys.end, find);
 }
 
-Value ScoreTiles::findKeptInfinite(Value raw, Value scores, Value firstKey,
-                                   TileMasks masks) {
-  Elements elements = readFor(conditionsOf(masks), firstKey, !masks.end);
-  SmallVector<Value> operands{raw};
+Value ScoreTiles::findKeptInfinite(Value raw, Value scores,
+                                   const KeyList::Box &keys, TileMasks masks) {
+  SmallVector<Value> tiles{raw};
   if (scores) {
-    operands.push_back(scores);
+    tiles.push_back(scores);
   }
-  unsigned others = operands.size();
-  llvm::append_range(operands, llvm::make_second_range(elements));
-  Value most = b.number(INFINITY), least = b.number(-INFINITY);
-  Value none = b.number(0);
-  return b.map(raw.getType(), operands, [&](ValueRange x, Value i, Value j) {
-    ScoreElement at = elementAt(i, j, firstKey);
-    setElements(at, elements, x.drop_front(others));
-    at.set(form.region.getRaw(), x[0]);
-    Value kept = isKept(at, b.sum(firstKey, j), masks);
-    Value own = arith::NegFOp::create(b, x[0]);
+  auto find = [&](ScoreElement &at, Elements x, Expr key) {
+    Expr kept = isKept(at, key, keys, masks), own = -x[0];
     if (scores) {
       // The region has masked what is -inf and was not.
-      Value isScore =
-          arith::CmpFOp::create(b, arith::CmpFPredicate::UNE, x[1], least);
-      own = arith::SelectOp::create(b, isScore, most, own);
+      own = select(x[1] != -INFINITY, INFINITY, own);
     }
-    return kept ? arith::SelectOp::create(b, kept, own, none).getResult() : own;
-  });
+    return select(kept, own, 0);
+  };
+  return map(tiles, conditionsOf(masks), keys.first, !keys.end, find);
 }
 
 } // namespace hova

@@ -11,21 +11,18 @@
 #ifndef HOVA_CODEGEN_CUDA_RECIPES_SCORETILES_H
 #define HOVA_CODEGEN_CUDA_RECIPES_SCORETILES_H
 
+#include "codegen/cuda/recipes/CudaKernels.h"
 #include "codegen/cuda/recipes/GroupEmitter.h"
 #include "dialect/AttentionOps.h"
 #include "dialect/VisitedKeys.h"
 
 namespace hova {
 
-/// What masks a tile of scores needs.
-struct TileMasks {
-  /// Of the region: those on keys alone, which are padding, or all.
-  enum Conditions { ofKeys, all } conditions;
-  /// Keys from here on are none of the tile's; null: all are.
-  mlir::Value end = {};
-  /// Whether the tile has keys at all; null: it has.
-  mlir::Value exists = {};
-};
+/// Which conditions of the region mask a tile: those on keys alone, which are
+/// padding, or all.
+enum class TileMasks { ofKeys, all };
+
+class ScoreElement;
 
 class ScoreTiles {
 public:
@@ -34,7 +31,7 @@ public:
   /// type `tile`, of f32. Reads what does not depend on keys.
   ScoreTiles(GroupEmitter &emitter, mlir::ValueRange captured,
              const ScoreForm &form, const ScoreExtents &extents,
-             mlir::Value firstQuery, TileType tile, bool rowsAreAnywhere,
+             Expr firstQuery, TileType tile, bool rowsAreAnywhere,
              bool hasSoftmax = true);
 
   /// Why there is no code for the region on a GPU; empty: there is.
@@ -43,24 +40,27 @@ public:
 
   /// What is left to multiply the scores with in front of exponentials.
   double getFactor() const { return leavesFactor() ? form.factor : 1; }
-  /// The scores of raw ones in front of that factor, where the keys begin with
-  /// `firstKey`; -inf where masked, or 0 without a softmax.
-  mlir::Value apply(mlir::Value raw, mlir::Value firstKey, TileMasks masks);
+  /// The scores of raw ones of `keys` in front of that factor; -inf where
+  /// masked, or 0 without a softmax.
+  mlir::Value apply(mlir::Value raw, const KeyList::Box &keys, TileMasks masks);
   /// What the region says of raw scores to whoever reads them, masked or not.
-  mlir::Value carry(mlir::Value raw, mlir::Value firstKey, bool keysAreWhole);
+  /// Comes first of what is asked of a tile: the others use what it reads.
+  mlir::Value carry(mlir::Value raw, Expr firstKey, bool keysAreWhole);
   /// Whether which keys are kept is known of their raw scores alone.
   bool masksByRaw() const;
   /// Infinity where the region keeps a key and makes no -inf of a raw score of
-  /// 0, else 0; not where it `masksByRaw`.
-  mlir::Value findKept(mlir::Value firstKey, TileMasks masks);
+  /// 0, else 0; not where it `masksByRaw`. Of any keys, after all tiles.
+  mlir::Value findKept(const KeyList::Box &keys);
   /// Infinity where a key is kept whose raw score is -inf, less elsewhere. With
   /// `scores` also where a key is kept that the region has not masked by a
   /// score of -inf.
   mlir::Value findKeptInfinite(mlir::Value raw, mlir::Value scores,
-                               mlir::Value firstKey, TileMasks masks);
+                               const KeyList::Box &keys, TileMasks masks);
 
 private:
-  using Elements = llvm::SmallVector<std::pair<ElementOp, mlir::Value>>;
+  using Elements = KernelBuilder::Elements;
+  /// What a region reads, and tiles of it.
+  using Reads = llvm::SmallVector<std::pair<ElementOp, mlir::Value>>;
 
   bool leavesFactor() const { return hasSoftmax && form.leavesFactor(); }
   mlir::Value getScore() const {
@@ -68,16 +68,20 @@ private:
   }
 
   llvm::SmallVector<mlir::Value> conditionsOf(TileMasks masks) const;
-  /// Tiles of what the values of a region read.
-  Elements readFor(mlir::ValueRange values, mlir::Value firstKey,
-                   bool keysAreWhole);
-  mlir::Value gather(ElementOp op, mlir::Value firstKey, bool keysAreWhole);
-  mlir::Value isKept(class ScoreElement &element, mlir::Value key,
-                     TileMasks masks);
-  class ScoreElement elementAt(mlir::Value i, mlir::Value j,
-                               mlir::Value firstKey);
-  void setElements(class ScoreElement &element, const Elements &elements,
-                   mlir::ValueRange values);
+  Reads readFor(mlir::ValueRange values, Expr firstKey, bool keysAreWhole);
+  mlir::Value gather(ElementOp op, Expr firstKey, bool keysAreWhole);
+  /// The tile of what `body` makes of the element of each query and key, at
+  /// which values `wanted` of the region can be asked for, and of those that
+  /// `tiles` have there. The first tile has raw scores; without, they are 0.
+  mlir::Value
+  map(mlir::ValueRange tiles, mlir::ValueRange wanted, Expr firstKey,
+      bool keysAreWhole,
+      llvm::function_ref<Expr(ScoreElement &at, Elements x, Expr key)> body);
+  /// Null: always.
+  Expr isKept(ScoreElement &at, Expr key, const KeyList::Box &keys,
+              TileMasks masks);
+  ScoreElement elementAt(Expr i, Expr j, Expr firstKey, const Reads &reads,
+                         Elements x);
 
   GroupEmitter &e;
   KernelBuilder &b;
@@ -87,13 +91,12 @@ private:
   /// The same for all rows of a tile, also those that are no queries, with keys
   /// that are all there or not.
   ScoreForm::Ranges wholeRanges, partRanges;
-  mlir::Value firstQuery;
+  Expr firstQuery;
   TileType tile;
   bool hasSoftmax;
   /// Elements that do not depend on keys.
   llvm::DenseMap<mlir::Operation *, mlir::Value> ofQueries;
-  /// Elements of the tile whose keys begin here, read for what it carries.
-  mlir::Value carriedKey;
+  /// Elements of the tile, read for what it carries.
   llvm::DenseMap<mlir::Operation *, mlir::Value> ofCarried;
 };
 

@@ -22,24 +22,24 @@ namespace hova {
 class SeenBlocks {
 public:
   /// Of the queries of block `own`.
-  SeenBlocks(GroupEmitter &e, AttentionOp op, mlir::Value own);
+  SeenBlocks(GroupEmitter &e, AttentionOp op, Expr own);
   /// Refers to this.
   KeyList list();
 
 private:
   /// The block at a place in the list; any number where it is none.
-  mlir::Value blockAt(mlir::Value entry);
-  mlir::Value drawnBlock(mlir::Value place);
-  KeyList::Box boxAt(mlir::Value box);
+  Expr blockAt(Expr entry);
+  Expr drawnBlock(Expr place);
+  KeyList::Box boxAt(Expr box);
 
   GroupEmitter &e;
   KernelBuilder &b;
   AttentionOp op;
-  int64_t tokens, size, blocks, drawn, boxesOfBlock;
+  int64_t tokens, size, blocks, last, drawn, boxesOfBlock;
   bool areWhole;
-  mlir::Value own, last;
-  mlir::Value isGlobal; ///< all blocks are seen
-  mlir::Value ends;     ///< how many of the first and the last block are added
+  Expr own;
+  Expr isGlobal; ///< all blocks are seen
+  Expr ends;     ///< how many of the first and the last block are added
 };
 
 } // namespace hova

@@ -9,11 +9,12 @@
 
 #include "codegen/cuda/recipes/Similarity.h"
 #include "codegen/cuda/recipes/GroupEmitter.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
 
 using namespace mlir;
 
 namespace hova {
+
+using Elements = KernelBuilder::Elements;
 
 /// A tile with the rows of a block.
 static TileType tileOf(CudaScheduleAttr schedule, int64_t columns, Type type) {
@@ -29,28 +30,27 @@ public:
       : b(b), own(schedule), matrix(head.queries) {
     auto type = cast<MemRefType>(matrix.getType());
     element = type.getElementType();
-    width = boxColumns(type.getDimSize(1));
-    widthInside = type.getDimSize(1) == width;
+    columns = type.getDimSize(1);
+    width = boxColumns(columns);
   }
 
-  void begin(Value row, bool inside) override {
+  void begin(Expr row, bool inside) override {
     queries = slots(1, own.getRows());
-    querySlot = b.index(0);
-    token =
-        b.copy(matrix, row, querySlot, queries, querySlot, inside, widthInside);
+    token = b.copy(matrix, row, 0, queries, 0, inside, columns == width);
   }
 
   void makeSlots(int64_t boxes) override { keys = slots(boxes, own.getStep()); }
 
   Values copy(const Box &box, bool inside) override {
-    return {b.copy(box.keys, box.first, b.index(0), keys, box.slot, inside,
-                   widthInside)};
+    return {b.copy(box.keys, box.first, 0, keys, box.slot, inside,
+                   columns == width)};
   }
 
   void awaitQueries(ValueRange before) override {
     Values tokens(before);
     tokens.push_back(token);
     GroupWaitOp::create(b, tokens);
+    querySlot = b.index(0);
     if (!element.isF32() && width <= kManyHeadColumns) {
       queries = GroupLoadOp::create(b, tileOf(own, width, element), queries,
                                     querySlot, {false, false});
@@ -60,11 +60,11 @@ public:
 
   Value multiply(const Box &box) override {
     Value zero = b.fill(tileOf(own, own.getStep(), b.f32()), 0);
-    return GroupProductOp::create(b, queries, keys, box.slot, zero, querySlot,
-                                  true);
+    return GroupProductOp::create(b, queries, keys, box.slot.in(b), zero,
+                                  querySlot, true);
   }
 
-private:
+protected:
   Value slots(int64_t count, int64_t rows) {
     return GroupAllocOp::create(
         b, SlotsType::get(b.getContext(), {count, rows, width}, element));
@@ -74,38 +74,26 @@ private:
   CudaScheduleAttr own;
   Value matrix;
   Type element;
-  int64_t width;
-  bool widthInside;
+  int64_t columns, width; ///< of a head, and of its box
   Value queries, keys, token;
   Value querySlot; ///< where queries stay in group memory; otherwise null
 };
 
 /// The same of a head among others in group memory. What stands beside it is
 /// left out of both operands, for infinity times 0 is none.
-class ProductsOfBox : public Similarity {
+class ProductsOfBox : public DotProducts {
 public:
   ProductsOfBox(KernelBuilder &b, CudaScheduleAttr schedule,
                 const HeadMatrices &head)
-      : b(b), own(schedule), box(*head.box), head(head.number) {
-    auto type = cast<MemRefType>(head.queries.getType());
-    element = type.getElementType();
-    width = type.getDimSize(1);
-  }
+      : DotProducts(b, schedule, head), box(*head.box), head(head.number) {}
 
-  void begin(Value row, bool) override { firstQuery = row; }
-
-  void makeSlots(int64_t) override {
-    keys = GroupAllocOp::create(
-        b, SlotsType::get(b.getContext(), {1, own.getStep(), boxColumns(width)},
-                          element));
-  }
+  void begin(Expr row, bool) override { firstQuery = row; }
 
   Values copy(const Box &, bool) override {
     // Nobody reads those of the head before any longer.
     GroupWaitOp::create(b, ValueRange());
-    Value first = b.index(0);
-    GroupShareOp::create(b, read(own.getStep(), first, box.keyColumn), keys,
-                         first);
+    GroupShareOp::create(b, read(own.getStep(), 0, box.keyColumn), keys,
+                         b.index(0));
     return {};
   }
 
@@ -113,37 +101,23 @@ public:
     queries = read(own.getRows(), firstQuery, box.queryColumn);
   }
 
-  Value multiply(const Box &of) override {
-    Value zero = b.fill(tileOf(own, own.getStep(), b.f32()), 0);
-    return GroupProductOp::create(b, queries, keys, of.slot, zero, Value(),
-                                  true);
-  }
-
 private:
   /// The head's columns of `rows` rows, where heads begin at a column.
-  Value read(int64_t rows, Value row, int64_t column) {
-    TileType type = tileOf(own, boxColumns(width), element)
-                        .with({rows, boxColumns(width)}, element,
-                              TileDistribution::product);
-    Value first = b.addIndex(b.mulIndex(head, width), column);
-    Value all =
-        b.gatherOfBox(type, box.rows, b.index(0), [&](Value i, Value j) {
-          return KernelBuilder::Cell(b.sum(row, i), b.sum(first, j));
-        });
-    Value zero = arith::ConstantOp::create(b, b.getZeroAttr(element));
-    Value end = b.index(width);
-    return b.map(type, all, [&](ValueRange x, Value, Value j) {
-      return b.choose(b.isBelow(j, end), x[0], zero);
+  Value read(int64_t rows, Expr row, int64_t column) {
+    TileType type =
+        tileOf(own, width, element)
+            .with({rows, width}, element, TileDistribution::product);
+    Expr first = head * columns + column;
+    Value all = b.gatherOfBox(type, box.rows, 0, [&](Expr i, Expr j) {
+      return std::pair(row + i, first + j);
+    });
+    return b.map(type, all, [&](Elements x, Expr, Expr j) {
+      return select(j < columns, x[0], 0);
     });
   }
 
-  KernelBuilder &b;
-  CudaScheduleAttr own;
   HeadBox box;
-  Value head, firstQuery;
-  Type element;
-  int64_t width;
-  Value queries, keys;
+  Expr head, firstQuery;
 };
 
 class SumsOfTerms : public Similarity {
@@ -153,7 +127,7 @@ public:
       : b(b), own(schedule), similarity(head.similarity), queries(head.queries),
         vector(head.scoreVector) {}
 
-  void begin(Value firstQuery, bool) override { row = firstQuery; }
+  void begin(Expr firstQuery, bool) override { row = firstQuery; }
 
   void awaitQueries(ValueRange before) override {
     if (!before.empty()) {
@@ -163,40 +137,37 @@ public:
 
   Value multiply(const Box &box) override {
     auto matrix = cast<MemRefType>(queries.getType());
-    Type element = matrix.getElementType();
     Value zero = b.fill(tileOf(own, own.getStep(), b.f32()), 0);
-    Value first = b.index(0);
-    auto add = [&](Value column, ValueRange in) -> Values {
-      Value query =
-          b.gather(tileOf(own, 1, element), queries, [&](Value i, Value) {
-            return KernelBuilder::Cell(b.sum(row, i), column);
-          });
-      Value key = b.gather(
-          tileOf(own, own.getStep(), element), box.keys, [&](Value, Value j) {
-            return KernelBuilder::Cell(b.sum(box.first, j), column);
-          });
-      SmallVector<Value> read = {in[0], query, key};
+    auto add = [&](Expr column, ValueRange in) -> Values {
+      Values read{in[0]};
+      auto gather = [&](Value from, int64_t columns,
+                        llvm::function_ref<Expr(Expr i, Expr j)> rowOf) {
+        TileType type = tileOf(own, columns, getElementTypeOrSelf(from));
+        read.push_back(b.gather(type, from, [&](Expr i, Expr j) {
+          return std::pair(rowOf(i, j), column);
+        }));
+      };
+      gather(queries, 1, [&](Expr i, Expr) { return row + i; });
+      gather(box.keys, own.getStep(),
+             [&](Expr, Expr j) { return box.first + j; });
       if (vector) {
-        Type type = cast<MemRefType>(vector.getType()).getElementType();
-        read.push_back(
-            b.gather(tileOf(own, 1, type), vector, [&](Value, Value) {
-              return KernelBuilder::Cell(first, column);
-            }));
+        gather(vector, 1, [](Expr, Expr) { return 0; });
       }
-      return {b.map(zero.getType(), read, [&](ValueRange x, Value, Value) {
-        auto wide = [&](Value value) { return widen(b, b.getLoc(), value); };
-        return similarity.addTerm(b, wide(x[1]), wide(x[2]),
-                                  vector ? wide(x[3]) : Value(), x[0]);
+      return {b.map(zero.getType(), read, [&](Elements x, Expr, Expr) {
+        Value weight = vector ? Value(widen(b, x[3])) : Value();
+        return similarity.addTerm(b, widen(b, x[1]), widen(b, x[2]), weight,
+                                  x[0]);
       })};
     };
-    return b.loop(matrix.getDimSize(1), {zero}, add)[0];
+    return b.loop(matrix.getDimSize(1), zero, add)[0];
   }
 
 private:
   KernelBuilder &b;
   CudaScheduleAttr own;
   SimilarityAttrInterface similarity;
-  Value queries, row;
+  Value queries;
+  Expr row;
   Value vector; ///< null without
 };
 } // namespace

@@ -16,12 +16,13 @@ public:
   using Values = KernelBuilder::Values;
   /// Keys from row `first` on of a matrix, and the slot that they have.
   struct Box {
-    mlir::Value keys, first, slot;
+    mlir::Value keys;
+    Expr first, slot;
   };
   virtual ~Similarity() = default;
 
   /// Begins to bring the queries from `row` on; `inside`: the matrix has all.
-  virtual void begin(mlir::Value row, bool inside) = 0;
+  virtual void begin(Expr row, bool inside) = 0;
   /// Makes slots for so many boxes of keys.
   virtual void makeSlots(int64_t boxes) {}
   /// Begins to bring keys, and says what to wait for.

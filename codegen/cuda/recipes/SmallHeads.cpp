@@ -79,19 +79,17 @@ HeadBox SmallHeads::bring(GroupEmitter &e) {
   HeadBox box{makeSlots(rows, width),
               makeSlots(own.getStep(), own.getColumns()), columns.queries,
               columns.keys};
-  Value first = b.index(0);
-  Value matrix = e.view(e.matrix(tensor), b.mulIndex(e.block(2), tokens),
-                        tokens, b.getIndexAttr(begin), end - begin);
-  GroupWaitOp::create(b, b.copy(matrix, first, first, box.rows, first,
-                                tokens == rows, end - begin == width));
+  Value matrix =
+      e.view(e.matrix(tensor), e.block(2) * tokens, tokens, begin, end - begin);
+  GroupWaitOp::create(b, b.copy(matrix, 0, 0, box.rows, 0, tokens == rows,
+                                end - begin == width));
   auto type =
       TileType::get(b.getContext(), {own.getStep(), own.getColumns()}, element,
                     TileDistribution::product, own.getRowWarps(), 1);
-  Value from = b.index(columns.values);
-  Value values = b.gatherOfBox(type, box.rows, first, [&](Value i, Value j) {
-    return KernelBuilder::Cell(i, b.sum(from, j));
+  Value values = b.gatherOfBox(type, box.rows, 0, [&](Expr i, Expr j) {
+    return std::pair(i, j + columns.values);
   });
-  GroupShareOp::create(b, values, box.values, first);
+  GroupShareOp::create(b, values, box.values, b.index(0));
   return box;
 }
 

@@ -9,8 +9,6 @@
 #include "codegen/cuda/recipes/Recipe.h"
 #include "dialect/DenseOps.h"
 #include "dialect/Shapes.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Math/IR/Math.h"
 #include <cmath>
 
 using namespace mlir;
@@ -22,6 +20,7 @@ class SoftmaxEmitter {
 public:
   using Place = GroupEmitter::Place;
   using Values = KernelBuilder::Values;
+  using Elements = KernelBuilder::Elements;
 
   SoftmaxEmitter(GroupEmitter &e, SoftmaxOp op)
       : e(e), b(e.b), op(op), place(e.tilePlace(op)),
@@ -49,14 +48,9 @@ private:
 
 Value SoftmaxEmitter::load(const Place &part) {
   Value x = e.load(op.getX(), shapeOf(op.getResult()), part);
-  return b.map(part.type, x, [&](ValueRange own, Value, Value j) -> Value {
-    Value wide = widen(b, b.getLoc(), own[0]);
-    if (part.columnsInside) {
-      return wide;
-    }
-    Value there = arith::CmpIOp::create(
-        b, arith::CmpIPredicate::ult, b.sum(part.column, j), b.index(columns));
-    return arith::SelectOp::create(b, there, wide, b.number(-INFINITY));
+  return b.map(part.type, x, [&](Elements own, Expr, Expr j) {
+    Expr there = part.columnsInside ? Expr() : part.column + j < columns;
+    return select(there, widen(b, own[0]), -INFINITY);
   });
 }
 
@@ -67,9 +61,9 @@ SoftmaxEmitter::Values SoftmaxEmitter::forEachPart(
   if (parts == 1) {
     return body(place, inits);
   }
-  return b.loop(parts, inits, [&](Value number, ValueRange carried) {
+  return b.loop(parts, inits, [&](Expr number, ValueRange carried) {
     Place part = place;
-    part.column = b.mulIndex(number, width);
+    part.column = number * width;
     return body(part, carried);
   });
 }
@@ -83,38 +77,26 @@ Value SoftmaxEmitter::fold(double start, Combine combine,
       [&](const Place &part, ValueRange before) -> Values {
         Value own =
             b.reduce(combine, partial(load(part)), TileDistribution::row);
-        return {b.map(column, {before[0], own},
-                      [&](ValueRange x, Value, Value) -> Value {
-                        if (combine == Combine::add) {
-                          return b.add(x[0], x[1]);
-                        }
-                        return arith::MaxNumFOp::create(b, x[0], x[1]);
-                      })};
+        return {b.map(column, {before[0], own}, [&](Elements x, Expr, Expr) {
+          return combine == Combine::add ? x[0] + x[1] : max(x[0], x[1]);
+        })};
       })[0];
 }
 
 void SoftmaxEmitter::emit() {
   Value most = fold(-INFINITY, Combine::max, [](Value part) { return part; });
   Value sum = fold(0, Combine::add, [&](Value part) {
-    return b.map(part.getType(), {part, most}, [&](ValueRange x, Value, Value) {
-      return b.power(x[0], x[1]);
-    });
+    return b.map(part.getType(), {part, most},
+                 [&](Elements x, Expr, Expr) { return b.power(x[0], x[1]); });
   });
-  Value last =
-      b.map(sum.getType(), sum, [&](ValueRange x, Value, Value) -> Value {
-        return op.getLog() ? Value(math::LogOp::create(b, x[0]))
-                           : arith::DivFOp::create(b, b.number(1), x[0]);
-      });
+  Value last = b.map(sum.getType(), sum, [&](Elements x, Expr, Expr) {
+    return op.getLog() ? b.compute<math::LogOp>(x[0]) : 1 / x[0];
+  });
   forEachPart({}, [&](const Place &part, ValueRange) -> Values {
-    Value result = b.map(part.type, {load(part), most, last},
-                         [&](ValueRange x, Value, Value) -> Value {
-                           if (!op.getLog()) {
-                             return b.mul(b.power(x[0], x[1]), x[2]);
-                           }
-                           Value distance =
-                               arith::SubFOp::create(b, x[0], x[1]);
-                           return arith::SubFOp::create(b, distance, x[2]);
-                         });
+    Value result =
+        b.map(part.type, {load(part), most, last}, [&](Elements x, Expr, Expr) {
+          return op.getLog() ? x[0] - x[1] - x[2] : b.power(x[0], x[1]) * x[2];
+        });
     e.finishAndStore(result, part);
     return {};
   });

@@ -12,8 +12,6 @@
 // to the power of the difference, which is 1 at most.
 
 #include "codegen/cuda/recipes/SummaryAttentionWriter.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Math/IR/Math.h"
 
 using namespace mlir;
 
@@ -27,85 +25,37 @@ CausalSummaryWriter::CausalSummaryWriter(GroupEmitter &e, SummaryAttentionOp op)
 }
 
 //===----------------------------------------------------------------------===//
-// Which keys count
-//===----------------------------------------------------------------------===//
-
-Value CausalSummaryWriter::validKeys(TileType type) {
-  if (!op.getKeyValid()) {
-    return {};
-  }
-  Value from = e.matrix(op.getKeyValid());
-  Type ints =
-      type.with(type.getShape(), b.getI32Type(), type.getDistribution());
-  return b.gather(ints, from, [&](Value i, Value j) {
-    return std::pair(e.block(2), b.sum(row, type.rows() == 1 ? j : i));
-  });
-}
-
-Value CausalSummaryWriter::counts(Value k, Value valid) {
-  Value there = b.isBelow(b.sum(row, k), b.index(shapeOf(op.getQuery())[1]));
-  if (!valid) {
-    return there;
-  }
-  Value isValid = arith::CmpIOp::create(b, arith::CmpIPredicate::ne, valid,
-                                        arith::ConstantIntOp::create(b, 0, 32));
-  return arith::AndIOp::create(b, there, isValid);
-}
-
-//===----------------------------------------------------------------------===//
 // Features
 //===----------------------------------------------------------------------===//
 
-void CausalSummaryWriter::findKeyMaxima(Value maxima) {
-  TileType column = tile(1);
-  Value least = b.number(kNoKeyMaximum);
-  SmallVector<Value> operands{maxima};
-  if (Value valid = validKeys(column)) {
-    operands.push_back(valid);
-  }
-  Value counted = b.map(column, operands, [&](ValueRange t, Value i, Value) {
-    return b.choose(counts(i, t.size() > 1 ? t[1] : Value()), t[0], least);
-  });
-  Value line = GroupTransposeOp::create(b, rowTile(own.getRows()), counted);
-  Value upTo =
-      b.map(tile(own.getRows()), line, [&](ValueRange t, Value i, Value j) {
-        return b.choose(b.isBelow(i, j), least, t[0]);
-      });
-  Value before = b.gather(column, sums, [&](Value, Value) {
-    return std::pair(b.index(count + 1), zero);
-  });
-  keyMost = b.map(
-      column, {b.reduce(Combine::max, upTo, TileDistribution::product), before},
-      [&](ValueRange t, Value, Value) -> Value {
-        return arith::MaxNumFOp::create(b, t[0], t[1]);
-      });
+Value CausalSummaryWriter::maximumBefore() {
+  return b.gather(tile(1), sums,
+                  [&](Expr, Expr) { return std::pair(Expr(count + 1), 0); });
 }
 
-Value CausalSummaryWriter::weighKeys(Value products, Value turn) {
-  SmallVector<Value> operands{products};
-  if (hasExponentials()) {
-    operands.push_back(keyHalf);
-  }
-  if (keyMost) {
-    operands.push_back(keyMost);
-  }
-  Value valid = validKeys(tile(1));
-  if (valid) {
-    operands.push_back(valid);
-  }
-  Value all = b.index(count);
-  return b.map(tile(kSumsStep), operands, [&](ValueRange t, Value i, Value j) {
-    Value own = b.mul(t[0], b.number(factor()));
-    if (hasExponentials()) {
-      Value far = b.subtract(own, keyMost ? t[2] : b.number(shift()));
-      own = power(b.subtract(far, t[1]));
-    } else {
-      own = b.add(rectified(own), b.number(eps));
-    }
-    Value there = arith::AndIOp::create(b, b.isBelow(featureOf(turn, j), all),
-                                        counts(i, valid ? t.back() : Value()));
-    return b.choose(there, own, b.number(0));
+void CausalSummaryWriter::findKeyMaxima(Value maxima) {
+  TileType column = tile(1);
+  Value counted = mapGiven(
+      column, {maxima, validKeys(column, row)}, [&](Elements x, Expr i, Expr) {
+        return select(counts(row + i, tokens, x[1]), x[0], kNoKeyMaximum);
+      });
+  Value line = GroupTransposeOp::create(b, rowTile(own.getRows()), counted);
+  Value upTo = b.map(tile(own.getRows()), line, [](Elements x, Expr i, Expr j) {
+    return select(i < j, kNoKeyMaximum, x[0]);
   });
+  Value before = maximumBefore();
+  keyMost = combineTiles(
+      Combine::max, b.reduce(Combine::max, upTo, TileDistribution::product),
+      before);
+}
+
+Value CausalSummaryWriter::weighKeys(Value products, Expr turn) {
+  return mapGiven(
+      tile(kSumsStep), {products, keyHalf, keyMost, validKeys(tile(1), row)},
+      [&](Elements x, Expr i, Expr j) {
+        Expr there = isFeature(turn, j) & counts(row + i, tokens, x[3]);
+        return select(there, keyFeature(x[0], x[1], x[2]), 0);
+      });
 }
 
 //===----------------------------------------------------------------------===//
@@ -113,60 +63,43 @@ Value CausalSummaryWriter::weighKeys(Value products, Value turn) {
 //===----------------------------------------------------------------------===//
 
 void CausalSummaryWriter::rescale(Sums &all) {
-  Value before = b.gather(tile(1), sums, [&](Value, Value) {
-    return std::pair(b.index(count + 1), zero);
-  });
+  Value before = maximumBefore();
   for (Value *sum : {&all.result, &all.denominator}) {
-    *sum = b.map(sum->getType(), {*sum, before, keyMost},
-                 [&](ValueRange t, Value, Value) {
-                   return b.mul(t[0], power(b.subtract(t[1], t[2])));
-                 });
+    *sum = b.map(
+        sum->getType(), {*sum, before, keyMost},
+        [&](Elements x, Expr, Expr) { return x[0] * b.power(x[1] - x[2]); });
   }
 }
 
 void CausalSummaryWriter::addBlock(Sums &all, Value scores) {
-  int64_t columns = own.getColumns();
-  Value zeroNumber = b.number(0);
-  Value vs = weight && boxColumns(keyWidth) == columns
+  Value vs = weight && boxColumns(keyWidth) == own.getColumns()
                  ? keys.box // nobody reads the keys any more
-                 : slots(1, own.getRows(), columns);
+                 : slots(1, own.getRows(), own.getColumns());
   Value values =
       e.headOf(op.getValue(), shapeOf(op.getSummary())[1], op.getGroup());
-  Value copy =
-      b.copy(values, row, zero, vs, zero, rowsInside(), valueWidth == columns);
+  Value copy = copyBox(values, row, vs, 0, rowsInside());
   TileType line = rowTile(own.getRows());
-  SmallVector<Value> operands{scores};
-  if (keyMost) {
-    operands.append({keyMost, GroupTransposeOp::create(b, line, keyMost)});
-  }
-  if (all.features) {
-    operands.push_back(all.features);
-  }
-  Value valid = validKeys(line);
-  if (valid) {
-    operands.push_back(valid);
-  }
-  Value weights =
-      b.map(tile(own.getRows()), operands, [&](ValueRange t, Value i, Value j) {
-        Value own = t[0];
+  Value lineMost =
+      keyMost ? Value(GroupTransposeOp::create(b, line, keyMost)) : Value();
+  Value weights = mapGiven(
+      tile(own.getRows()),
+      {scores, keyMost, lineMost, all.features, validKeys(line, row)},
+      [&](Elements x, Expr i, Expr j) {
+        Expr own = x[0];
         if (keyMost) {
-          own = b.mul(own, power(b.subtract(t[2], t[1])));
+          own = own * b.power(x[2] - x[1]);
         }
         if (all.features) {
-          own = b.fma(t[3], b.number(eps), own);
+          own = fma(x[3], eps, own);
         }
-        Value isAfter = b.isBelow(i, j);
-        return b.choose(
-            isAfter, zeroNumber,
-            b.choose(counts(j, valid ? t.back() : Value()), own, zeroNumber));
+        return select(i < j, 0, select(counts(row + j, tokens, x[4]), own, 0));
       });
   GroupWaitOp::create(b, copy);
-  all.result =
-      GroupProductOp::create(b, weights, vs, zero, all.result, Value(), false);
-  Value sum = b.reduce(Combine::add, weights, TileDistribution::product);
+  all.result = GroupProductOp::create(b, weights, vs, b.index(0), all.result,
+                                      Value(), false);
   all.denominator =
-      b.map(sum.getType(), {all.denominator, sum},
-            [&](ValueRange t, Value, Value) { return b.add(t[0], t[1]); });
+      combineTiles(Combine::add, all.denominator,
+                   b.reduce(Combine::add, weights, TileDistribution::product));
 }
 
 void CausalSummaryWriter::write() {
@@ -189,10 +122,10 @@ void CausalSummaryWriter::write() {
   }
   Values start = startSums();
   start.push_back(b.fill(tile(own.getRows()), 0));
-  Values state = takeTurns(
-      llvm::divideCeil(count, kSumsStep), resident, start,
-      [&](Value turn, Value slot) { return copyBoxes(turn, slot, true); },
-      [&](Value turn, Value slot, ValueRange before) {
+  Expr zero = b.index(0);
+  Values state = takeFeatures(
+      resident, /*withSums=*/true, start,
+      [&](Expr turn, Expr slot, ValueRange before) {
         Value products = multiply(keys, turn, slot);
         GroupShareOp::create(b, weighKeys(products, turn), keyFeatures, zero);
         Value weights = weigh(multiply(queries, turn, slot), turn);

@@ -31,20 +31,20 @@ protected:
   /// Begins to copy them.
   Values copyRows(const Rows &from);
   mlir::Value halfNormsOf(const Rows &from);
-  Values copyBoxes(mlir::Value turn, mlir::Value slot, bool withSums);
+  /// Turns over all features, and over the sums of keys.
+  Values takeFeatures(mlir::ValueRange resident, bool withSums,
+                      mlir::ValueRange state, Take take);
   /// Products of rows with the features of a turn.
-  mlir::Value multiply(const Rows &from, mlir::Value turn, mlir::Value slot);
+  mlir::Value multiply(const Rows &from, Expr turn, Expr slot);
   /// The largest product with a feature, times the factor, of each row.
   Values findMaxima(llvm::ArrayRef<Rows> of);
   /// What queries weigh the sums of keys of a turn with.
-  mlir::Value weigh(mlir::Value products, mlir::Value turn);
-  mlir::Value featureOf(mlir::Value turn, mlir::Value j) {
-    return b.sum(b.mulIndex(turn, kSumsStep), j);
-  }
+  mlir::Value weigh(mlir::Value products, Expr turn);
+  Expr isFeature(Expr turn, Expr j) { return turn * kSumsStep + j < count; }
 
   Values startSums();
   /// Adds the sums of the features of a turn.
-  Values addSums(mlir::Value weights, mlir::Value turn, mlir::Value slot,
+  Values addSums(mlir::Value weights, Expr turn, Expr slot,
                  mlir::ValueRange before);
   Sums finishSums(mlir::ValueRange state);
   /// Adds eps times the sums over all keys.
@@ -52,13 +52,11 @@ protected:
   void divideAndStore(const Sums &sums);
 
   bool addsFeatures() const { return hasMaximum() && eps != 0; }
-  bool rowsInside() {
-    return shapeOf(op.getQuery())[1] % own.getRows() == 0;
-  }
+  bool rowsInside() const { return tokens % own.getRows() == 0; }
 
   SummaryAttentionOp op;
-  double eps;
-  mlir::Value row, zero;
+  int64_t tokens;
+  Expr row;
   Rows queries;
   mlir::Value sums;       ///< of the block's keys, or of those before them
   mlir::Value most, half; ///< of each query; null for relu
@@ -78,12 +76,9 @@ public:
 
 private:
   /// Features of the block's keys of a turn, as weights of their values.
-  mlir::Value weighKeys(mlir::Value products, mlir::Value turn);
-  /// 1 for keys that count, as i32, as a column or a row; null if nothing
-  /// masks.
-  mlir::Value validKeys(TileType type);
-  /// Whether key `k` of the block counts, by its mask if that is not null.
-  mlir::Value counts(mlir::Value k, mlir::Value valid);
+  mlir::Value weighKeys(mlir::Value products, Expr turn);
+  /// The maximum of the keys before the block, for all rows.
+  mlir::Value maximumBefore();
   /// The maximum of the keys up to each.
   void findKeyMaxima(mlir::Value maxima);
   /// Makes sums over the keys before the block relative to a query's maximum.

@@ -17,6 +17,8 @@ using namespace mlir;
 
 namespace hova {
 
+using Cell = KernelBuilder::Cell;
+using Elements = KernelBuilder::Elements;
 using Place = GroupEmitter::Place;
 
 /// Bytes of group memory that leave room for several blocks.
@@ -24,52 +26,44 @@ static constexpr int64_t kMostPixelBytes = 32 * 1024;
 
 /// A tile of f32 of what was read.
 static Value asF32(GroupEmitter &e, const Place &place, Value tile) {
-  return e.b.map(place.type, tile, [&](ValueRange x, Value, Value) {
-    return widen(e.b, e.b.getLoc(), x[0]);
-  });
+  return e.b.map(place.type, tile,
+                 [&](Elements x, Expr, Expr) { return widen(e.b, x[0]); });
 }
 
 /// The tile whose elements stand in the matrix of `tensor` where `where` says
 /// for the elements of the tiles `by`, and the row and column of the result; 0
 /// outside.
-static Value gather(
-    GroupEmitter &e, const Place &place, Value tensor, ValueRange by,
-    llvm::function_ref<KernelBuilder::Cell(ValueRange, Value row, Value column)>
-        where) {
+static Value
+gather(GroupEmitter &e, const Place &place, Value tensor, ValueRange by,
+       llvm::function_ref<Cell(Elements, Expr row, Expr column)> where) {
   Value from = e.matrix(tensor);
-  Type element = cast<MemRefType>(from.getType()).getElementType();
-  TileType type =
-      place.type.with(place.type.getShape(), element, TileDistribution::row);
-  return asF32(
-      e, place, e.b.gather(type, from, by, [&](ValueRange x, Value i, Value j) {
-        return where(x, e.b.sum(place.row, i), e.b.sum(place.column, j));
-      }));
+  TileType type = place.type.with(
+      place.type.getShape(), getElementTypeOrSelf(from), TileDistribution::row);
+  return asF32(e, place,
+               e.b.gather(type, from, by, [&](Elements x, Expr i, Expr j) {
+                 return where(x, place.row + i, place.column + j);
+               }));
 }
 
-static Value
-gather(GroupEmitter &e, const Place &place, Value tensor,
-       llvm::function_ref<KernelBuilder::Cell(Value row, Value column)> where) {
-  return gather(e, place, tensor, {}, [&](ValueRange, Value row, Value column) {
+static Value gather(GroupEmitter &e, const Place &place, Value tensor,
+                    llvm::function_ref<Cell(Expr row, Expr column)> where) {
+  return gather(e, place, tensor, {}, [&](Elements, Expr row, Expr column) {
     return where(row, column);
   });
 }
 
 /// The elements of `own` where `isOwn` says so of the row and column of the
-/// result, of `before` elsewhere.
+/// result, and those of `before`, of f32, elsewhere; without it all of `own`.
 static Value choose(GroupEmitter &e, const Place &place, Value before,
                     Value own,
-                    llvm::function_ref<Value(Value row, Value column)> isOwn) {
-  KernelBuilder &b = e.b;
-  return b.map(
-      place.type, {before, own}, [&](ValueRange x, Value i, Value j) -> Value {
-        Value condition = isOwn(b.sum(place.row, i), b.sum(place.column, j));
-        return arith::SelectOp::create(b, condition, x[1], x[0]);
-      });
-}
-
-static Value compare(KernelBuilder &b, arith::CmpIPredicate predicate, Value x,
-                     int64_t y) {
-  return arith::CmpIOp::create(b, predicate, x, b.index(y));
+                    llvm::function_ref<Expr(Expr row, Expr column)> isOwn) {
+  if (!before) {
+    return own;
+  }
+  return e.b.map(place.type, {before, own}, [&](Elements x, Expr i, Expr j) {
+    Expr condition = isOwn(place.row + i, place.column + j);
+    return select(condition, widen(e.b, x[1]), x[0]);
+  });
 }
 
 namespace {
@@ -81,14 +75,17 @@ struct Axis {
         size(shape[axis]),
         inner(isLast ? 1 : staticSize(shape.drop_back().drop_front(axis + 1))) {
   }
-  Value entryOf(KernelBuilder &b, Value row) const {
-    return b.remIndex(b.divIndex(row, inner), size);
+  /// Of an element, whose column is its entry on the last axis.
+  Expr entryOf(Expr row, Expr column) const {
+    return isLast ? column : row / inner % size;
   }
-  /// The row of another tensor, with `size` entries, at entry `j`.
-  Value rowAt(KernelBuilder &b, Value row, int64_t others, Value j) const {
-    Value outer = b.divIndex(row, size * inner);
-    Value entry = b.sum(b.mulIndex(outer, others), j);
-    return b.sum(b.mulIndex(entry, inner), b.remIndex(row, inner));
+  /// Where another tensor, with `others` entries, has its entry `j`.
+  Cell cellAt(Expr row, Expr column, int64_t others, Expr j) const {
+    if (isLast) {
+      return {row, j};
+    }
+    Expr outer = row / (size * inner);
+    return {(outer * others + j) * inner + row % inner, column};
   }
   bool isLast;
   int64_t size, inner;
@@ -104,62 +101,48 @@ static Value emitTile(GroupEmitter &e, EmbeddingOp op, const Place &place) {
   int64_t tokens = shapeOf(op.getIds()).back();
   TileType one = place.type.with({place.type.rows(), 1}, b.getI32Type(),
                                  TileDistribution::row);
-  Value ids = b.gather(one, e.matrix(op.getIds()), [&](Value i, Value) {
-    Value row = b.sum(place.row, i);
-    return std::pair(b.divIndex(row, tokens), b.remIndex(row, tokens));
+  Value ids = b.gather(one, e.matrix(op.getIds()), [&](Expr i, Expr) {
+    Expr row = place.row + i;
+    return std::pair(row / tokens, row % tokens);
   });
   // A transposed table is the weight of a product, which has its columns as
   // rows here.
-  return gather(
-      e, place, op.getTable(), ids, [&](ValueRange id, Value, Value column) {
-        Value own = arith::IndexCastOp::create(b, b.getIndexType(), id[0]);
-        return std::pair(own, column);
-      });
+  return gather(e, place, op.getTable(), ids,
+                [&](Elements id, Expr, Expr column) {
+                  return std::pair(toIndex(id[0]), column);
+                });
 }
 
 /// Where the element of an unfolded image is read that stands in `row` of the
 /// result, from `pixel` of the kernel and of `channel`.
-static KernelBuilder::Cell cellOf(KernelBuilder &b, UnfoldOp op, Value row,
-                                  Value pixel, Value channel) {
+static Cell cellOf(UnfoldOp op, Expr row, Expr pixel, Expr channel) {
   Unfolding of = Unfolding::get(op);
   int64_t kernel = of.kernel, across = of.placesAcross();
   int64_t squaresAcross = of.squaresAcross();
   int64_t squares = of.squaresDown() * squaresAcross;
   int64_t places = shapeOf(op.getResult())[1];
-  auto below = [&](Value x, int64_t size) {
-    return compare(b, arith::CmpIPredicate::ult, x, size);
-  };
-  Value entry = b.divIndex(row, places), number = b.remIndex(row, places);
-  Value batch = b.divIndex(entry, squares), square = b.remIndex(entry, squares);
+  Expr entry = row / places, number = row % places;
+  Expr batch = entry / squares, square = entry % squares;
   // Within the square, and within the image.
-  auto along = [&](Value step, Value own) {
-    return b.addIndex(b.sum(b.mulIndex(step, of.stride), own), -of.padding);
+  auto along = [&](Expr step, Expr own) {
+    return step * of.stride + own - of.padding;
   };
-  Value y = along(b.divIndex(number, across), b.divIndex(pixel, kernel));
-  Value x = along(b.remIndex(number, across), b.remIndex(pixel, kernel));
-  Value line =
-      b.sum(b.mulIndex(b.divIndex(square, squaresAcross), of.squareHeight), y);
-  Value spot =
-      b.sum(b.mulIndex(b.remIndex(square, squaresAcross), of.squareWidth), x);
-  Value source, to = spot;
+  Expr y = along(number / across, pixel / kernel);
+  Expr x = along(number % across, pixel % kernel);
+  Expr line = square / squaresAcross * of.squareHeight + y;
+  Expr spot = square % squaresAcross * of.squareWidth + x;
+  // Beyond the border of a square are other pixels; beyond the sides of a
+  // whole image there is nothing.
+  Expr inside = of.padding ? y < of.squareHeight : Expr();
+  if (of.padding && (squares > 1 || of.isOfTokens)) {
+    inside = inside & (x < of.squareWidth);
+  }
   if (of.isOfTokens) {
-    Value token = b.sum(b.mulIndex(line, of.width), spot);
-    source = b.sum(b.mulIndex(batch, of.height * of.width), token);
-    to = channel;
-  } else {
-    Value plane = b.sum(b.mulIndex(batch, of.channels), channel);
-    source = b.sum(b.mulIndex(plane, of.height), line);
+    Expr token = batch * (of.height * of.width) + (line * of.width + spot);
+    return {select(inside, token, -1), channel};
   }
-  if (of.padding) {
-    // Beyond the border of a square are other pixels; beyond the sides of a
-    // whole image there is nothing.
-    Value inside = below(y, of.squareHeight);
-    if (squares > 1 || of.isOfTokens) {
-      inside = arith::AndIOp::create(b, inside, below(x, of.squareWidth));
-    }
-    source = arith::SelectOp::create(b, inside, source, b.index(-1));
-  }
-  return {source, to};
+  Expr plane = batch * of.channels + channel;
+  return {select(inside, plane * of.height + line, -1), spot};
 }
 
 /// Rows and columns of a box with the pixels of all rows of a tile, where
@@ -187,125 +170,85 @@ static Value gatherFromBox(GroupEmitter &e, UnfoldOp op, const Place &place,
   KernelBuilder &b = e.b;
   Unfolding of = Unfolding::get(op);
   int64_t pixels = of.kernel * of.kernel;
-  Value from = e.matrix(op.getX()), first = b.index(0);
-  Type element = cast<MemRefType>(from.getType()).getElementType();
+  Value from = e.matrix(op.getX());
+  Type element = getElementTypeOrSelf(from);
   Value slots = GroupAllocOp::create(
       b, SlotsType::get(b.getContext(), {1, box[0], box[1]}, element));
-  auto sourceRow = [&](Value row) -> Value {
-    Value own = b.sum(place.row, b.divIndex(row, pixels));
-    Value pixel = b.remIndex(row, pixels);
-    Value source = cellOf(b, op, own, pixel, first).first;
-    Value isPixel =
-        compare(b, arith::CmpIPredicate::ult, row, place.type.rows() * pixels);
-    return arith::SelectOp::create(b, isPixel, source, b.index(-1));
+  auto sourceRow = [&](Expr row) {
+    Expr own = place.row + row / pixels;
+    Expr source = cellOf(op, own, row % pixels, 0).first;
+    return select(row < place.type.rows() * pixels, source, -1);
   };
-  GroupWaitOp::create(b, b.copy(from, first, first, slots, first, false,
-                                of.channels == box[1], sourceRow));
+  GroupWaitOp::create(
+      b, b.copy(from, 0, 0, slots, 0, false, of.channels == box[1], sourceRow));
   TileType type =
       place.type.with(place.type.getShape(), element, TileDistribution::row);
-  auto pixelOf = [&](Value i, Value j) {
-    Value row = b.sum(b.mulIndex(i, pixels), b.remIndex(j, pixels));
-    return KernelBuilder::Cell(row, b.divIndex(j, pixels));
+  auto pixelOf = [&](Expr i, Expr j) {
+    return std::pair(i * pixels + j % pixels, j / pixels);
   };
-  Value tile = b.gatherOfBox(type, slots, first, pixelOf, false);
-  return asF32(e, place, tile);
+  return asF32(e, place, b.gatherOfBox(type, slots, 0, pixelOf, false));
 }
 
 static Value emitTile(GroupEmitter &e, UnfoldOp op, const Place &place) {
   if (std::optional<std::array<int64_t, 2>> box = boxOfPixels(op, place)) {
     return gatherFromBox(e, op, place, *box);
   }
-  KernelBuilder &b = e.b;
   int64_t pixels = Unfolding::get(op).kernel * Unfolding::get(op).kernel;
-  return gather(e, place, op.getX(), [&](Value row, Value column) {
-    Value channel = b.divIndex(column, pixels);
-    Value pixel = b.remIndex(column, pixels);
-    return cellOf(b, op, row, pixel, channel);
+  return gather(e, place, op.getX(), [&](Expr row, Expr column) {
+    return cellOf(op, row, column % pixels, column / pixels);
   });
 }
 
 static Value emitTile(GroupEmitter &e, ClassTokenOp op, const Place &place) {
-  KernelBuilder &b = e.b;
   int64_t tokens = shapeOf(op.getResult())[1];
-  auto isToken = [&](Value row) -> Value {
-    return arith::CmpIOp::create(b, arith::CmpIPredicate::eq,
-                                 b.remIndex(row, tokens), b.index(0));
-  };
-  Value others = gather(e, place, op.getX(), [&](Value row, Value column) {
+  auto isToken = [&](Expr row, Expr) { return row % tokens == 0; };
+  Value others = gather(e, place, op.getX(), [&](Expr row, Expr column) {
     // Of entry n, n + 1 rows of the result are tokens up to here.
-    Value source =
-        b.addIndex(b.sum(row, b.mulIndex(b.divIndex(row, tokens), -1)), -1);
-    return std::pair<Value, Value>(
-        arith::SelectOp::create(b, isToken(row), b.index(-1), source), column);
+    Expr source = row - row / tokens - 1;
+    return std::pair(select(isToken(row, column), -1, source), column);
   });
   Value token = e.load(op.getToken(), shapeOf(op.getResult()), place);
-  return b.map(
-      place.type, {others, token}, [&](ValueRange x, Value i, Value) -> Value {
-        return arith::SelectOp::create(b, isToken(b.sum(place.row, i)),
-                                       widen(b, b.getLoc(), x[1]), x[0]);
-      });
+  return choose(e, place, others, token, isToken);
 }
 
 static Value emitTile(GroupEmitter &e, SliceOp op, const Place &place) {
-  KernelBuilder &b = e.b;
-  ArrayRef<int64_t> from = shapeOf(op.getX()), to = shapeOf(op.getResult());
-  int64_t axis = op.getAxis(), offset = op.getOffset();
-  if (op.takesColumns()) {
-    return gather(e, place, op.getX(), [&](Value row, Value column) {
-      return std::pair(row, b.addIndex(column, offset));
-    });
-  }
-  Axis rows(to, axis);
-  return gather(e, place, op.getX(), [&](Value row, Value column) {
-    Value entry = b.addIndex(rows.entryOf(b, row), offset);
-    return std::pair(rows.rowAt(b, row, from[axis], entry), column);
+  int64_t axis = op.getAxis(), from = shapeOf(op.getX())[axis];
+  Axis own(shapeOf(op.getResult()), axis);
+  return gather(e, place, op.getX(), [&](Expr row, Expr column) {
+    Expr entry = own.entryOf(row, column) + op.getOffset();
+    return own.cellAt(row, column, from, entry);
   });
 }
 
 static Value emitTile(GroupEmitter &e, ConcatOp op, const Place &place) {
-  KernelBuilder &b = e.b;
-  ArrayRef<int64_t> shape = shapeOf(op.getResult());
   int64_t axis = op.getAxis(), offset = 0;
-  Axis rows(shape, axis);
-  Value all;
+  Axis all(shapeOf(op.getResult()), axis);
+  Value result;
   for (Value input : op.getInputs()) {
     int64_t size = shapeOf(input)[axis];
-    Value own = gather(e, place, input, [&](Value row, Value column) {
-      if (rows.isLast) {
-        return std::pair(row, b.addIndex(column, -offset));
-      }
-      Value entry = b.addIndex(rows.entryOf(b, row), -offset);
-      return std::pair(rows.rowAt(b, row, size, entry), column);
+    Value own = gather(e, place, input, [&](Expr row, Expr column) {
+      Expr entry = all.entryOf(row, column) - offset;
+      return all.cellAt(row, column, size, entry);
     });
     // Later inputs have the rest.
-    all = all ? choose(e, place, all, own,
-                       [&](Value row, Value column) {
-                         return compare(b, arith::CmpIPredicate::uge,
-                                        rows.isLast ? column
-                                                    : rows.entryOf(b, row),
-                                        offset);
-                       })
-              : own;
+    result = choose(e, place, result, own, [&](Expr row, Expr column) {
+      return all.entryOf(row, column) >= offset;
+    });
     offset += size;
   }
-  return all;
+  return result;
 }
 
 static Value emitTile(GroupEmitter &e, PadOp op, const Place &place) {
-  KernelBuilder &b = e.b;
-  ArrayRef<int64_t> x = shapeOf(op.getX()), shape = shapeOf(op.getResult());
   int64_t axis = op.getAxis(), before = op.getBefore();
-  Axis rows(shape, axis);
-  return gather(e, place, op.getX(), [&](Value row, Value column) {
-    if (rows.isLast) {
-      return std::pair(row, b.addIndex(column, -before));
-    }
-    Value entry = b.addIndex(rows.entryOf(b, row), -before);
+  int64_t size = shapeOf(op.getX())[axis];
+  Axis all(shapeOf(op.getResult()), axis);
+  return gather(e, place, op.getX(), [&](Expr row, Expr column) {
+    Expr entry = all.entryOf(row, column) - before;
+    auto [source, own] = all.cellAt(row, column, size, entry);
     // In front of x and after it are other rows of it.
-    Value inside = compare(b, arith::CmpIPredicate::ult, entry, x[axis]);
-    Value source = rows.rowAt(b, row, x[axis], entry);
-    return std::pair<Value, Value>(
-        arith::SelectOp::create(b, inside, source, b.index(-1)), column);
+    Expr inside = all.isLast ? Expr() : entry < size;
+    return std::pair(select(inside, source, -1), own);
   });
 }
 
@@ -313,49 +256,41 @@ static Value emitTile(GroupEmitter &e, PadOp op, const Place &place) {
 static Value emitTile(GroupEmitter &e, RearrangeOp op, const Place &place) {
   int64_t width = shapeOf(op.getX()).back();
   bool isPermutation = op.getPlacement().isPermutation();
-  return gather(e, place, op.getX(), [&](Value row, Value column) {
-    Value segment = isPermutation ? e.b.index(0) : e.b.divIndex(column, width);
-    return std::pair(op.getPlacement().emitRow(e.b, row, segment),
-                     isPermutation ? column : e.b.remIndex(column, width));
+  return gather(e, place, op.getX(), [&](Expr row, Expr column) {
+    Expr segment = isPermutation ? e.b.index(0) : column / width;
+    Expr source = op.getPlacement().emitRow(e.b, row, segment);
+    return std::pair(source, isPermutation ? column : column % width);
   });
 }
 
 static Value emitTile(GroupEmitter &e, RepeatOp op, const Place &place) {
   int64_t rows = staticSize(shapeOf(op.getX()).drop_back());
-  return gather(e, place, op.getX(), [&](Value row, Value column) {
-    return std::pair(e.b.remIndex(row, rows), column);
+  return gather(e, place, op.getX(), [&](Expr row, Expr column) {
+    return std::pair(row % rows, column);
   });
 }
 
 static Value emitTile(GroupEmitter &e, ReshapeOp op, const Place &place) {
-  KernelBuilder &b = e.b;
   int64_t from = shapeOf(op.getX()).back(), to = shapeOf(op.getResult()).back();
-  return gather(e, place, op.getX(), [&](Value row, Value column) {
-    Value element = b.sum(b.mulIndex(row, to), column);
+  return gather(e, place, op.getX(), [&](Expr row, Expr column) {
+    Expr element = row * to + column;
     // After a row of the result is the next one.
-    Value inside = compare(b, arith::CmpIPredicate::ult, column, to);
-    Value source = arith::SelectOp::create(b, inside, b.divIndex(element, from),
-                                           b.index(-1));
-    return std::pair(source, b.remIndex(element, from));
+    Expr source = select(column < to, element / from, -1);
+    return std::pair(source, element % from);
   });
 }
 
 /// Row (b*tokens + i)*layers + l is row b*tokens + i of state l.
 static Value emitTile(GroupEmitter &e, IndexSortOp op, const Place &place) {
-  KernelBuilder &b = e.b;
   int64_t layers = op.getStates().size();
   Value all;
-  for (auto [layer, state] : llvm::enumerate(op.getStates())) {
-    Value own = gather(e, place, state, [&](Value row, Value column) {
-      return std::pair(b.divIndex(row, layers), column);
-    });
-    int64_t number = layer;
-    all = all ? choose(e, place, all, own,
-                       [&](Value row, Value) {
-                         return compare(b, arith::CmpIPredicate::eq,
-                                        b.remIndex(row, layers), number);
-                       })
-              : own;
+  for (int64_t layer = 0; layer < layers; ++layer) {
+    Value own =
+        gather(e, place, op.getStates()[layer], [&](Expr row, Expr column) {
+          return std::pair(row / layers, column);
+        });
+    all = choose(e, place, all, own,
+                 [&](Expr row, Expr) { return row % layers == layer; });
   }
   return all;
 }
@@ -365,13 +300,13 @@ static Value emitTile(GroupEmitter &e, LayerPoolOp op, const Place &place) {
   int64_t layers = op.getLayers();
   Value most;
   for (int64_t layer = 0; layer < layers; ++layer) {
-    Value own = gather(e, place, op.getX(), [&](Value row, Value column) {
-      return std::pair(b.addIndex(b.mulIndex(row, layers), layer), column);
+    Value own = gather(e, place, op.getX(), [&](Expr row, Expr column) {
+      return std::pair(row * layers + layer, column);
     });
+    // NaN stays, whichever it is.
     most = most ? b.map(place.type, {most, own},
-                        [&](ValueRange x, Value, Value) -> Value {
-                          // NaN stays, whichever it is.
-                          return arith::MaximumFOp::create(b, x[0], x[1]);
+                        [&](Elements x, Expr, Expr) {
+                          return b.compute<arith::MaximumFOp>(x[0], x[1]);
                         })
                 : own;
   }
@@ -381,38 +316,26 @@ static Value emitTile(GroupEmitter &e, LayerPoolOp op, const Place &place) {
 static Value emitTile(GroupEmitter &e, PoolOp op, const Place &place) {
   KernelBuilder &b = e.b;
   int64_t tokens = shapeOf(op.getX())[1];
-  auto token = [&](Value number) {
-    return gather(e, place, op.getX(), [&](Value row, Value column) {
-      return std::pair(b.sum(b.mulIndex(row, tokens), number), column);
+  auto token = [&](Expr number) {
+    return gather(e, place, op.getX(), [&](Expr row, Expr column) {
+      return std::pair(row * tokens + number, column);
     });
   };
   if (op.getKind() == PoolKind::first) {
-    return token(b.index(0));
+    return token(0);
   }
-  Value sum =
-      b.loop(tokens, b.fill(place.type, 0),
-             [&](Value number, ValueRange carried) -> KernelBuilder::Values {
-               Value own = token(number);
-               return {b.map(place.type, {carried[0], own},
-                             [&](ValueRange x, Value, Value) {
-                               return b.add(x[0], x[1]);
-                             })};
-             })[0];
-  return b.map(place.type, sum, [&](ValueRange x, Value, Value) {
-    return b.mul(x[0], b.number(1.0 / tokens));
-  });
+  auto add = [&](Expr number, ValueRange sum) -> KernelBuilder::Values {
+    return {b.map(place.type, {sum[0], token(number)},
+                  [](Elements x, Expr, Expr) { return x[0] + x[1]; })};
+  };
+  Value sum = b.loop(tokens, b.fill(place.type, 0), add)[0];
+  return b.map(place.type, sum,
+               [&](Elements x, Expr, Expr) { return x[0] * (1.0 / tokens); });
 }
 
 namespace {
 template <typename OpT>
-struct TokenRecipe
-    : CudaRecipeOpInterface::ExternalModel<TokenRecipe<OpT>, OpT> {
-  CudaScheduleAttr chooseSchedule(Operation *op) const {
-    return scheduleElements(op);
-  }
-  Grid getGrid(Operation *op, CudaScheduleAttr schedule) const {
-    return gridOfTiles(op, schedule);
-  }
+struct TokenRecipe : ElementsRecipe<TokenRecipe<OpT>, OpT> {
   void emitGroup(Operation *op, GroupEmitter &emitter) const {
     Place place = emitter.tilePlace(op);
     emitter.finishAndStore(emitTile(emitter, cast<OpT>(op), place), place);
