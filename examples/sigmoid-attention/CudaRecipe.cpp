@@ -140,9 +140,7 @@ void Writer::emit() {
   Expr row = e.block(0) * own.getRows();
   similarity->begin(row, rowsInside);
   similarity->makeSlots(2);
-  values = GroupAllocOp::create(
-      b, SlotsType::get(b.getContext(), {2, own.getStep(), own.getColumns()},
-                        element));
+  values = b.slots({2, own.getStep(), own.getColumns()}, element);
   Values copies = copy(0, 0);
   similarity->awaitQueries();
   Values carried{b.fill(tile(1, b.f32(), TileDistribution::partial), 0),

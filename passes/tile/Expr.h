@@ -9,7 +9,8 @@
 //   Expr own = select(token < count, score, 0);       masked elements
 //
 // - A constant takes the type of what it meets. Two constants meet in C++.
-// - What is smaller is broadcast: a scalar to all elements of a vector, a row or
+// - What is smaller is broadcast: a scalar to all elements of a vector, a row
+// or
 //   a column of a tile to the tile.
 // - Indices have no sign: what would be below 0 is large. Other integers have.
 // - A comparison of floats with a NaN is false, but for `!=`.
@@ -83,7 +84,8 @@ public:
   friend Expr fma(const Expr &x, const Expr &y, const Expr &z);
   friend Expr abs(const Expr &x);
   friend Expr sqrt(const Expr &x);
-  /// 2^(x + offset) of a vector or tile, as `hova.exp2`.
+  /// `hova.exp2` of a vector or tile, 2^(x + offset), or of a scalar in all
+  /// elements of a vector.
   friend Expr exp2(const Expr &x, int64_t offset, Accuracy accuracy);
   /// Integers as another type of them; a constant stays one.
   friend Expr toInteger(const Expr &x, mlir::Type element);

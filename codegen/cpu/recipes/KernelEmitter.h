@@ -79,6 +79,7 @@ public:
   KernelEmitter(mlir::OpBuilder &builder, mlir::Location loc,
                 const CpuSchedule &schedule, mlir::Value begin, mlir::Value end,
                 mlir::Value scratch);
+  KernelEmitter(const KernelEmitter &) = delete; // expressions refer to it
 
   mlir::ImplicitLocOpBuilder builder;
   const CpuSchedule schedule;

@@ -463,9 +463,7 @@ Value AttentionWriter::attend() {
   int64_t slots = hasOneBox() ? 1 : 2;
   similarity->makeSlots(slots);
   if (!head.box) {
-    vs = GroupAllocOp::create(
-        b, SlotsType::get(b.getContext(),
-                          {slots, own.getStep(), own.getColumns()}, element));
+    vs = b.slots({slots, own.getStep(), own.getColumns()}, element);
   }
   bool isSome = visitsSome();
   boxes = isSome ? findBoxes() : VisitedTiles();

@@ -80,13 +80,11 @@ Value FeatureWriter::validKeys(TileType type, Expr first) {
 
 Value FeatureWriter::columnsOf(Value matrix, int64_t height, int64_t column,
                                int64_t width) {
-  return e.view(matrix, b.getIndexAttr(0), height, b.getIndexAttr(column),
-                width);
+  return e.view(matrix, 0, height, column, width);
 }
 
 Value FeatureWriter::slots(int64_t boxes, int64_t boxRows, int64_t columns) {
-  return GroupAllocOp::create(
-      b, SlotsType::get(b.getContext(), {boxes, boxRows, columns}, b.f32()));
+  return b.slots({boxes, boxRows, columns}, b.f32());
 }
 
 Value FeatureWriter::copyBox(Value matrix, Expr row, Value slots, Expr slot,

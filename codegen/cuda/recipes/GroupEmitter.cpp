@@ -70,11 +70,13 @@ KernelBuilder::RowMap GroupEmitter::rowMap(Value tensor) {
   };
 }
 
-Value GroupEmitter::view(Value matrix, OpFoldResult row, int64_t rows,
-                         OpFoldResult column, int64_t columns) {
+Value GroupEmitter::view(Value matrix, Expr row, int64_t rows, Expr column,
+                         int64_t columns) {
   OpFoldResult one = b.getIndexAttr(1);
   return memref::SubViewOp::create(
-      b, matrix, ArrayRef<OpFoldResult>{row, column},
+      b, matrix,
+      ArrayRef<OpFoldResult>{getAsOpFoldResult(row.in(b)),
+                             getAsOpFoldResult(column.in(b))},
       ArrayRef<OpFoldResult>{b.getIndexAttr(rows), b.getIndexAttr(columns)},
       ArrayRef<OpFoldResult>{one, one});
 }
@@ -182,9 +184,7 @@ void GroupEmitter::bring(Operation *op, Value matrix, int64_t rows,
                          int64_t columns) {
   auto type = cast<MemRefType>(matrix.getType());
   int64_t width = type.getDimSize(1), boxes = llvm::divideCeil(width, columns);
-  Value own = GroupAllocOp::create(b, SlotsType::get(b.getContext(),
-                                                     {boxes, rows, columns},
-                                                     type.getElementType()));
+  Value own = b.slots({boxes, rows, columns}, type.getElementType());
   for (int64_t box = 0; box < boxes; ++box) {
     tokens.push_back(b.copy(matrix, 0, box * columns, own, box,
                             type.getDimSize(0) == rows, width % columns == 0));

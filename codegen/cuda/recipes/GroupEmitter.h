@@ -55,13 +55,7 @@ public:
 
   /// Rows from `row` on and columns from `column` on.
   mlir::Value view(mlir::Value matrix, Expr row, int64_t rows, Expr column,
-                   int64_t columns) {
-    return view(matrix, mlir::getAsOpFoldResult(row.in(b)), rows,
-                mlir::getAsOpFoldResult(column.in(b)), columns);
-  }
-  /// The same of dynamic or static indices.
-  mlir::Value view(mlir::Value matrix, mlir::OpFoldResult row, int64_t rows,
-                   mlir::OpFoldResult column, int64_t columns);
+                   int64_t columns);
 
   /// Rows of the block's sequence (z), the entry of the first axis, with all
   /// columns.

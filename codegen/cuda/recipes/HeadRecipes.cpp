@@ -77,9 +77,7 @@ static void emitLogits(GroupEmitter &e, HeadLogitsOp op) {
   Expr row = e.block(0) * blockRows;
   Value heads =
       e.view(e.matrix(op.getHeadsIn()), 0, rows, e.block(1) * width, width);
-  Value xs = GroupAllocOp::create(
-      b, SlotsType::get(b.getContext(), {1, blockRows, depth},
-                        getElementTypeOrSelf(heads)));
+  Value xs = b.slots({1, blockRows, depth}, getElementTypeOrSelf(heads));
   Value x = b.copy(heads, row, 0, xs, 0, rowsInside, width == depth);
   TileType sums =
       e.tile(b.f32(), TileDistribution::product)
@@ -262,8 +260,7 @@ Value ScaleHeadsRecipe::emitFactors(Operation *op, GroupEmitter &e,
                      staticSize(shape.drop_back()) % rows == 0);
   Value shares = b.map(type, {softmax.powers, softmax.inverse},
                        [](Elements x, Expr, Expr) { return x[0] * x[1]; });
-  Value slots = GroupAllocOp::create(
-      b, SlotsType::get(b.getContext(), {1, rows, columns}, b.f32()));
+  Value slots = b.slots({1, rows, columns}, b.f32());
   GroupShareOp::create(b, shares, slots, b.index(0));
   return slots;
 }

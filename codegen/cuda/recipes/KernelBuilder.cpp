@@ -88,6 +88,11 @@ Value KernelBuilder::fill(Type result, double value) {
   return map(result, {}, [&](Elements, Expr, Expr) { return constant; });
 }
 
+Value KernelBuilder::slots(std::array<int64_t, 3> shape, Type element) {
+  return GroupAllocOp::create(*this,
+                              SlotsType::get(getContext(), shape, element));
+}
+
 Value KernelBuilder::reduce(Combine combine, Value tile,
                             TileDistribution lanes) {
   auto type = cast<TileType>(tile.getType());

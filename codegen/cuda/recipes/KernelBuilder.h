@@ -56,6 +56,8 @@ public:
 
   mlir::Value map(mlir::Type result, mlir::ValueRange operands, Body body);
   mlir::Value fill(mlir::Type result, double value);
+  /// Group memory for boxes of these rows and columns.
+  mlir::Value slots(std::array<int64_t, 3> shape, mlir::Type element);
   /// A partial column that only the rows ask for whose `condition` is not 0.
   mlir::Value where(mlir::Value condition,
                     llvm::function_ref<mlir::Value()> body);

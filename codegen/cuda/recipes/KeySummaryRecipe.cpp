@@ -62,8 +62,7 @@ KeySummaryWriter::KeySummaryWriter(GroupEmitter &e, KeySummaryOp op)
   end = min(size, tokens - first);
   Expr head = e.block(2) * shape[1] + e.block(1);
   Expr slot = head * shape[2] + part;
-  to = e.view(e.matrix(op.getResult()), Value(slot * rows), rows,
-              b.getIndexAttr(0), shape[4]);
+  to = e.view(e.matrix(op.getResult()), slot * rows, rows, 0, shape[4]);
   if (weight) {
     ks = slots(2, kSumsStep, boxColumns(keyWidth));
     ws = slots(1, own.getRows(), boxColumns(keyWidth));

@@ -26,8 +26,7 @@ private:
   /// The rows of this head of a block of a tensor.
   Value boxOf(Value tensor, Expr block) {
     Expr first = (head * shapeOf(tensor)[2] + block) * rows;
-    return e.view(e.matrix(tensor), Value(first), rows, b.getIndexAttr(0),
-                  columns);
+    return e.view(e.matrix(tensor), first, rows, 0, columns);
   }
   /// The sums of blocks, and their maximum if they have one, with one more.
   Values merge(ValueRange sums, Expr block);

@@ -101,9 +101,7 @@ Value ProductWriter::multiply() {
   // Of few parts all are copied at first.
   int64_t ahead = turns == boxes ? turns : boxes - 1;
   auto slots = [&](int64_t count, int64_t rows, int64_t columns) {
-    return GroupAllocOp::create(b, SlotsType::get(b.getContext(),
-                                                  {count, rows, columns},
-                                                  getElementTypeOrSelf(x)));
+    return b.slots({count, rows, columns}, getElementTypeOrSelf(x));
   };
   xs = slots(scale ? turns : boxes, own.getRows(), own.getStep());
   ws = isTransposed ? slots(boxes, own.getColumns(), own.getStep())

@@ -66,8 +66,7 @@ public:
 
 protected:
   Value slots(int64_t count, int64_t rows) {
-    return GroupAllocOp::create(
-        b, SlotsType::get(b.getContext(), {count, rows, width}, element));
+    return b.slots({count, rows, width}, element);
   }
 
   KernelBuilder &b;

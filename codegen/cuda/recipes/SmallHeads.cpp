@@ -65,8 +65,7 @@ HeadBox SmallHeads::bring(GroupEmitter &e) {
   Type element = getElementTypeOrSelf(op.getQuery());
   int64_t tokens = shapeOf(op.getQuery())[1];
   auto makeSlots = [&](int64_t rows, int64_t columns) {
-    return GroupAllocOp::create(
-        b, SlotsType::get(b.getContext(), {1, rows, columns}, element));
+    return b.slots({1, rows, columns}, element);
   };
   // The last head is read in whole boxes too, as are all values.
   int64_t keyWidth = shapeOf(op.getQuery())[2];

@@ -22,8 +22,7 @@ SummaryAttentionWriter::SummaryAttentionWriter(GroupEmitter &e,
   if (op.getMerged()) {
     slot = slot + e.block(0);
   }
-  sums = e.view(e.matrix(op.getSummary()), Value(slot * rows), rows,
-                b.getIndexAttr(0), shape[4]);
+  sums = e.view(e.matrix(op.getSummary()), slot * rows, rows, 0, shape[4]);
   if (weight) {
     ws = slots(2, kSumsStep, boxColumns(keyWidth));
   }

@@ -172,8 +172,7 @@ static Value gatherFromBox(GroupEmitter &e, UnfoldOp op, const Place &place,
   int64_t pixels = of.kernel * of.kernel;
   Value from = e.matrix(op.getX());
   Type element = getElementTypeOrSelf(from);
-  Value slots = GroupAllocOp::create(
-      b, SlotsType::get(b.getContext(), {1, box[0], box[1]}, element));
+  Value slots = b.slots({1, box[0], box[1]}, element);
   auto sourceRow = [&](Expr row) {
     Expr own = place.row + row / pixels;
     Expr source = cellOf(op, own, row % pixels, 0).first;
