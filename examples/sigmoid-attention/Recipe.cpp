@@ -255,9 +255,7 @@ void Emitter::emitPanel(Expr row, int64_t height, Expr panel, int64_t valid) {
               op.getOffset().convertToDouble());
   Expr weight =
       e.compute<ActivationOp>(score.getType(), ActivationKind::sigmoid, score);
-  if (Expr isKey = keysOf({first, layout.panel, valid})) {
-    weight = select(isKey.broadcast(weight.getType()), weight, 0);
-  }
+  weight = select(keysOf({first, layout.panel, valid}), weight, 0);
   e.store(weight, scratch.weights, place);
   TilePlace column{0, 0, height};
   Expr own = e.compute<TileRowSumOp>(e.tileType(height, 1), weight);

@@ -33,6 +33,9 @@ Expr Expr::in(Builder &own, Type type) const {
   }
   Type element = getElementTypeOrSelf(type);
   TypedAttr one;
+  if (!integer && !isa<FloatType>(element)) {
+    llvm::report_fatal_error("a fraction of a recipe meets integers");
+  }
   if (isa<FloatType>(element)) {
     one = own.getFloatAttr(element, integer ? static_cast<double>(*integer)
                                             : std::get<double>(content));
@@ -43,6 +46,13 @@ Expr Expr::in(Builder &own, Type type) const {
     one = DenseElementsAttr::get(vector, Attribute(one));
   }
   return make<arith::ConstantOp>(own, one);
+}
+
+Expr::Builder &Expr::getBuilder() const {
+  if (!builder) {
+    llvm::report_fatal_error("an operand is not a recipe's");
+  }
+  return *builder;
 }
 
 /// The axes of a vector, none of a scalar.
@@ -58,7 +68,13 @@ Expr Expr::broadcast(Type type) const {
     return *this;
   }
   return make<vector::BroadcastOp>(
-      *builder, vector.clone(getElementTypeOrSelf(own)), Value(*this));
+      getBuilder(), vector.clone(getElementTypeOrSelf(own)), Value(*this));
+}
+
+/// What is larger is not broadcast.
+static std::pair<size_t, int64_t> extentOf(const Expr &own) {
+  ArrayRef<int64_t> axes = axesOf(own.getType());
+  return {axes.size(), llvm::product_of(axes)};
 }
 
 /// Both with one builder and in one shape.
@@ -67,14 +83,16 @@ static std::pair<Expr, Expr> match(const Expr &x, const Expr &y,
   if (!builder) {
     llvm::report_fatal_error("neither operand is a recipe's");
   }
+  if (!x || !y) {
+    llvm::report_fatal_error("an operand of a recipe is null");
+  }
   Type type =
       x.isConstant() ? y.isConstant() ? Type() : y.getType() : x.getType();
+  if (!type && (x.isFraction() || y.isFraction())) {
+    type = builder->getF32Type();
+  }
   Expr a = x.in(*builder, type), b = y.in(*builder, type);
-  auto extent = [](const Expr &own) {
-    ArrayRef<int64_t> axes = axesOf(own.getType());
-    return std::pair(axes.size(), llvm::product_of(axes));
-  };
-  if (extent(a) < extent(b)) {
+  if (extentOf(a) < extentOf(b)) {
     a = a.broadcast(b.getType());
   } else {
     b = b.broadcast(a.getType());
@@ -138,7 +156,7 @@ Expr operator%(const Expr &x, const Expr &y) {
 }
 
 Expr operator-(const Expr &x) {
-  return Expr::make<arith::NegFOp>(*x.builder, Value(x));
+  return Expr::make<arith::NegFOp>(x.getBuilder(), Value(x));
 }
 
 Expr Expr::compare(const Expr &x, const Expr &y, arith::CmpIPredicate index,
@@ -217,9 +235,16 @@ Expr select(const Expr &condition, const Expr &x, const Expr &y) {
                            : x.builder       ? x.builder
                                              : y.builder;
   auto [a, b] = match(x, y, builder);
-  return Expr::make<arith::SelectOp>(*builder, Value(condition),
-                                     Value(a.broadcast(condition.getType())),
-                                     Value(b.broadcast(condition.getType())));
+  Expr chosen = condition.in(*builder);
+  if (isa<VectorType>(chosen.getType())) {
+    if (extentOf(chosen) < extentOf(a)) {
+      chosen = chosen.broadcast(a.getType());
+    }
+    a = a.broadcast(chosen.getType());
+    b = b.broadcast(chosen.getType());
+  }
+  return Expr::make<arith::SelectOp>(*builder, Value(chosen), Value(a),
+                                     Value(b));
 }
 
 Expr fma(const Expr &x, const Expr &y, const Expr &z) {
@@ -233,15 +258,15 @@ Expr fma(const Expr &x, const Expr &y, const Expr &z) {
 }
 
 Expr abs(const Expr &x) {
-  return Expr::make<math::AbsFOp>(*x.builder, Value(x));
+  return Expr::make<math::AbsFOp>(x.getBuilder(), Value(x));
 }
 
 Expr sqrt(const Expr &x) {
-  return Expr::make<math::SqrtOp>(*x.builder, Value(x));
+  return Expr::make<math::SqrtOp>(x.getBuilder(), Value(x));
 }
 
 Expr exp2(const Expr &x, int64_t offset, Accuracy accuracy) {
-  Expr::Builder &b = *x.builder;
+  Expr::Builder &b = x.getBuilder();
   if (!isa<VectorType>(x.getType())) {
     auto vector = VectorType::get({16}, x.getType());
     return exp2(x.broadcast(vector), offset, accuracy)[0];
@@ -253,7 +278,7 @@ Expr toInteger(const Expr &x, Type element) {
   if (x.isConstant()) {
     return x;
   }
-  Expr::Builder &b = *x.builder;
+  Expr::Builder &b = x.getBuilder();
   Type own = getElementTypeOrSelf(x.getType());
   auto vector = dyn_cast<VectorType>(x.getType());
   Type type = vector ? Type(vector.clone(element)) : element;
@@ -268,10 +293,12 @@ Expr toInteger(const Expr &x, Type element) {
              : Expr::make<arith::TruncIOp>(b, type, Value(x));
 }
 
-Expr toIndex(const Expr &x) { return toInteger(x, x.builder->getIndexType()); }
+Expr toIndex(const Expr &x) {
+  return toInteger(x, x.getBuilder().getIndexType());
+}
 
 Expr Expr::operator[](int64_t i) const {
-  return make<vector::ExtractOp>(*builder, Value(*this), i);
+  return make<vector::ExtractOp>(getBuilder(), Value(*this), i);
 }
 
 static arith::FastMathFlags flagsOf(vector::CombiningKind kind) {
@@ -291,7 +318,7 @@ Expr combine(vector::CombiningKind kind, const Expr &x, const Expr &y) {
 }
 
 Expr reduceVector(vector::CombiningKind kind, const Expr &x) {
-  return Expr::make<vector::ReductionOp>(*x.builder, kind, Value(x),
+  return Expr::make<vector::ReductionOp>(x.getBuilder(), kind, Value(x),
                                          flagsOf(kind));
 }
 

@@ -15,6 +15,9 @@
 // - Indices have no sign: what would be below 0 is large. Other integers have.
 // - A comparison of floats with a NaN is false, but for `!=`.
 // - A condition that is null always holds.
+//
+// As a bool, an expression says whether it is null, not what it is. One that is
+// made of a value alone has no builder: something it meets has to have one.
 
 #ifndef HOVA_PASSES_TILE_EXPR_H
 #define HOVA_PASSES_TILE_EXPR_H
@@ -39,6 +42,7 @@ public:
   template <typename T, IfInteger<T> = 0>
   Expr(T number) : content(static_cast<int64_t>(number)) {}
   Expr(double number) : content(number) {}
+  Expr(bool) = delete;
   /// Operations on it are written by `builder`, or else by that of the operand
   /// that they have besides.
   Expr(mlir::Value value, Builder *builder = nullptr) : builder(builder) {
@@ -51,9 +55,11 @@ public:
   /// Not of a constant, for which `in` says the type.
   operator mlir::Value() const;
   mlir::Type getType() const { return mlir::Value(*this).getType(); }
+  /// Whether it has no type yet.
   bool isConstant() const {
     return *this && !std::holds_alternative<mlir::Value>(content);
   }
+  bool isFraction() const { return std::holds_alternative<double>(content); }
   /// The value; a constant becomes one of `type`, where that is null an index
   /// or f32.
   Expr in(Builder &own, mlir::Type type = {}) const;
@@ -80,7 +86,9 @@ public:
   /// The lesser; of floats the number where one is NaN.
   friend Expr min(const Expr &x, const Expr &y);
   friend Expr max(const Expr &x, const Expr &y);
+  /// x where the condition holds, else y; x where the condition is null.
   friend Expr select(const Expr &condition, const Expr &x, const Expr &y);
+  /// x y + z, rounded once; of floats, as the next two.
   friend Expr fma(const Expr &x, const Expr &y, const Expr &z);
   friend Expr abs(const Expr &x);
   friend Expr sqrt(const Expr &x);
@@ -103,6 +111,7 @@ private:
                       mlir::arith::CmpIPredicate index,
                       mlir::arith::CmpIPredicate integer,
                       mlir::arith::CmpFPredicate floats);
+  Builder &getBuilder() const;
   template <typename OpT, typename... Args>
   static Expr make(Builder &b, Args &&...args) {
     return {OpT::create(b, std::forward<Args>(args)...)->getResult(0), &b};

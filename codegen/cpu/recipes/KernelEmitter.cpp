@@ -149,7 +149,8 @@ void computeTiles(OpBuilder &builder, ArrayRef<Operation *> ops, Value tile,
 
 void KernelEmitter::finishAndStoreTile(const TilePlace &place, Expr tile) {
   if (tile) {
-    tile = tile.broadcast(tileType(place.rows, place.lanes));
+    VectorType type = tileType(place.rows, place.lanes);
+    tile = tile.in(builder, type).broadcast(type);
   }
   auto load = [&](Operation *op, Value operand) -> Value {
     return loadTile(operand, shapeOf(op->getResult(0)), placeOf(op, place));

@@ -32,7 +32,7 @@ struct Chunk {
   int64_t lanes = 1;
   int64_t valid = lanes;
 
-  /// The same columns from `by` on.
+  /// The same, `by` columns further on.
   Chunk operator+(const Expr &by) const { return {column + by, lanes, valid}; }
 };
 
@@ -53,7 +53,7 @@ struct TilePlace {
   TilePlace(Expr row, const Chunk &chunk) : TilePlace(row, 1, chunk) {}
 };
 
-/// An operand of a product: the matrix and the element where it begins.
+/// An element of a matrix, where something begins.
 struct MatrixPlace {
   mlir::Value matrix;
   llvm::SmallVector<Expr, 3> position;
@@ -165,6 +165,7 @@ public:
   template <typename OpT, typename... Args> Expr compute(Args &&...args) {
     return {make<OpT>(std::forward<Args>(args)...)->getResult(0), &builder};
   }
+  /// A value to compute with.
   Expr operator()(mlir::Value value) { return {value, &builder}; }
 
   Expr index(int64_t value) { return Expr(value).in(builder); }
@@ -185,6 +186,7 @@ public:
   /// `value` as f32, if it is of a float type of 16 bits.
   Expr widen(Expr value);
 
+  /// Indices of an operation.
   llvm::SmallVector<mlir::Value> valuesOf(llvm::ArrayRef<Expr> place);
   /// An element, a piece of a row or a tile of a matrix, floats of 16 bits
   /// widened to f32, and 0 in lanes that do not exist.
@@ -211,8 +213,9 @@ public:
   /// `hova_cpu.tile_product` of as many rows and columns as the place has.
   Expr multiply(const TilePlace &place, const MatrixPlace &lhs,
                 const MatrixPlace &rhs, Expr depth, Expr init = {});
-  /// What `add` makes of a sum and every chunk of `width` columns, across all
-  /// lanes; `kind` says what it adds up, or whether it compares.
+  /// The sum, or with MAXNUMF the maximum, over `width` columns: what `add`
+  /// makes of that of the chunks before and a chunk, across all lanes. Those
+  /// that do not exist have no part in it.
   Expr reduceRow(mlir::vector::CombiningKind kind, int64_t width,
                  llvm::function_ref<Expr(Expr sum, const Chunk &at)> add);
 

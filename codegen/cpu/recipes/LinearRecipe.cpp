@@ -63,6 +63,7 @@ struct WaitingSums {
     int64_t depth = shapeOf(op.getX()).back();
     bool isDivided = Chunks(depth, schedule.kBlock).count > 1;
     bool isSplit = depth > schedule.reductionSplit;
+    assert((!isDivided || columnStripOf(op)) && "a weight in panels");
     // Where threads divide the columns, a call has all rows.
     int64_t rows = schedule.division == Division::rows
                        ? schedule.block

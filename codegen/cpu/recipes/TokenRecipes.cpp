@@ -26,9 +26,9 @@ static Value copyColumn(KernelEmitter &e, Value matrix, Expr column,
   int64_t rows = *std::prev(type.getShape().end(), 2);
   bool hasPairs = type.getElementType().isInteger();
   Value copy = e.scratchView(0, {1, hasPairs ? 2 * rows : rows});
-  auto placeOf = [&](Expr row, Expr column) {
-    return type.getRank() == 2 ? SmallVector<Expr, 3>{row, column}
-                               : placeInPanels(matrix, row, column).position;
+  auto placeOf = [&](Expr row, Expr own) {
+    return type.getRank() == 2 ? SmallVector<Expr, 3>{row, own}
+                               : placeInPanels(matrix, row, own).position;
   };
   e.forLoop("rows", rows, [&](Expr row) {
     e.prefetch(matrix, placeOf(row, next));

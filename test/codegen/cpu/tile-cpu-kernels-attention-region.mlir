@@ -1,4 +1,4 @@
-// What becomes of the region of scores in vectors of keys (ScoreLanes.h, VisitedPanels.h).
+// What becomes of the region of scores in vectors of keys (ScoreLanes.h, AttentionPanels.cpp).
 
 // RUN: hova-opt %s --split-input-file --hova-tile-cpu-kernels --canonicalize --cse | FileCheck %s
 // SPDX-License-Identifier: Apache-2.0

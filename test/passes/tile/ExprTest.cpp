@@ -136,6 +136,13 @@ TEST_F(ExprTest, a_choice_has_the_shape_of_its_condition) {
   EXPECT_EQ(text(select(i < j, row, 0)),
             "select(cmpi ult(%0, %1), %4, "
             "dense<0.000000e+00> : vector<8xf32>)");
+  // A row of conditions is that of every row of a tile.
+  EXPECT_EQ(text(select(mask, tile, 0)),
+            "select(broadcast(%8), %6, "
+            "dense<0.000000e+00> : vector<4x8xf32>)");
+  EXPECT_EQ(text(select(i < j, 1.0, 0)),
+            "select(cmpi ult(%0, %1), 1.000000e+00 : f32, "
+            "0.000000e+00 : f32)");
   EXPECT_EQ(text(select(i < j, 1, i)),
             "select(cmpi ult(%0, %1), 1 : index, %0)");
 }
@@ -175,6 +182,9 @@ using ExprDeathTest = ExprTest;
 TEST_F(ExprDeathTest, what_has_no_type_or_no_builder_is_refused) {
   EXPECT_DEATH(static_cast<void>(Value(Expr(1))), "has no type yet");
   EXPECT_DEATH(Expr(Value(i)) + Expr(Value(j)), "neither operand");
+  EXPECT_DEATH(-Expr(Value(number)), "is not a recipe's");
+  EXPECT_DEATH(i + Expr(), "is null");
+  EXPECT_DEATH(i * 0.5, "meets integers");
 }
 
 } // namespace

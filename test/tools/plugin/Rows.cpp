@@ -298,8 +298,8 @@ LogicalResult rows::TotalsOp::evaluate(ArrayRef<HostTensor> operands,
 // Loops
 //===----------------------------------------------------------------------===//
 
-/// Rows of `x`; `change` makes a number of a row, and a chunk of a chunk and
-/// that number.
+/// Rows of `x`. Without a chunk, `change` computes one number of a row; with
+/// one, what becomes of the chunk by that number.
 template <typename Fn>
 static void emitRows(KernelEmitter &e, Value x, Fn change) {
   Value matrix = e.buffer(x);
