@@ -79,25 +79,26 @@ Writer::Values Writer::copy(Expr turn, Expr slot) {
 Value Writer::weigh(Value scores, Expr first) {
   double scale = op.getScale().convertToDouble();
   double offset = op.getOffset().convertToDouble();
-  Values operands{scores};
+  Value counted;
   if (Value valid = op.getKeyValid()) {
     // Booleans are bytes in memory, and those after the last key read as 0.
     TileType row = tile(own.getStep(), b.f32())
                        .with({1, own.getStep()}, b.getI32Type(),
                              TileDistribution::product);
-    operands.push_back(b.gather(row, e.matrix(valid), [&](Expr, Expr j) {
+    counted = b.gather(row, e.matrix(valid), [&](Expr, Expr j) {
       return std::pair(e.block(2), first + j);
-    }));
+    });
   }
-  return b.map(scores.getType(), operands, [&](Elements x, Expr, Expr j) {
-    Expr score = fma(x[0], scale, offset);
-    Expr weight = b.activate(ActivationKind::sigmoid, score);
-    // Without a condition all keys count.
-    Expr counts = x.size() > 1  ? x[1] != 0
-                  : !keysInside ? first + j < keys
-                                : Expr();
-    return select(counts, weight, 0);
-  });
+  return b.map(scores.getType(), {scores, counted},
+               [&](Elements x, Expr, Expr j) {
+                 Expr score = fma(x[0], scale, offset);
+                 Expr weight = b.activate(ActivationKind::sigmoid, score);
+                 // Without a condition all keys count.
+                 Expr counts = x[1]          ? x[1] != 0
+                               : !keysInside ? first + j < keys
+                                             : Expr();
+                 return select(counts, weight, 0);
+               });
 }
 
 /// Carried are the sums, the result, the slot of the turn and its copies.
@@ -107,9 +108,7 @@ Writer::Values Writer::take(Expr turn, ValueRange carried) {
   Values ahead = copy(turn + 1, other);
   Expr first = firstKey(turn);
   Value weights = weigh(similarity->multiply({head.keys, first, slot}), first);
-  Value added = b.reduce(Combine::add, weights, TileDistribution::partial);
-  Value sums = b.map(added.getType(), {carried[0], added},
-                     [](Elements x, Expr, Expr) { return x[0] + x[1]; });
+  Value sums = b.combineRows(Combine::add, carried[0], weights);
   // Rounded to what the values are, as the product takes them.
   Value narrow = b.map(tile(own.getStep(), element), weights,
                        [](Elements x, Expr, Expr) { return x[0]; });

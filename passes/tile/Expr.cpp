@@ -33,19 +33,18 @@ Expr Expr::in(Builder &own, Type type) const {
   }
   Type element = getElementTypeOrSelf(type);
   TypedAttr one;
-  if (!integer && !isa<FloatType>(element)) {
-    llvm::report_fatal_error("a fraction of a recipe meets integers");
-  }
   if (isa<FloatType>(element)) {
     one = own.getFloatAttr(element, integer ? static_cast<double>(*integer)
                                             : std::get<double>(content));
-  } else {
+  } else if (integer) {
     one = own.getIntegerAttr(element, *integer);
+  } else {
+    llvm::report_fatal_error("a fraction of a recipe meets integers");
   }
   if (auto vector = dyn_cast<VectorType>(type)) {
     one = DenseElementsAttr::get(vector, Attribute(one));
   }
-  return make<arith::ConstantOp>(own, one);
+  return compute<arith::ConstantOp>(own, one);
 }
 
 Expr::Builder &Expr::getBuilder() const {
@@ -67,8 +66,8 @@ Expr Expr::broadcast(Type type) const {
   if (!vector || axesOf(own) == vector.getShape()) {
     return *this;
   }
-  return make<vector::BroadcastOp>(
-      getBuilder(), vector.clone(getElementTypeOrSelf(own)), Value(*this));
+  return compute<vector::BroadcastOp>(
+      getBuilder(), vector.clone(getElementTypeOrSelf(own)), *this);
 }
 
 /// What is larger is not broadcast.
@@ -77,10 +76,11 @@ static std::pair<size_t, int64_t> extentOf(const Expr &own) {
   return {axes.size(), llvm::product_of(axes)};
 }
 
-/// Both with one builder and in one shape.
-static std::pair<Expr, Expr> match(const Expr &x, const Expr &y,
-                                   Expr::Builder *builder) {
-  if (!builder) {
+/// Both with one builder, that of an operand or the other, and in one shape.
+std::pair<Expr, Expr> Expr::match(const Expr &x, const Expr &y,
+                                  Builder *other) {
+  Builder *own = x.builder ? x.builder : y.builder ? y.builder : other;
+  if (!own) {
     llvm::report_fatal_error("neither operand is a recipe's");
   }
   if (!x || !y) {
@@ -89,9 +89,9 @@ static std::pair<Expr, Expr> match(const Expr &x, const Expr &y,
   Type type =
       x.isConstant() ? y.isConstant() ? Type() : y.getType() : x.getType();
   if (!type && (x.isFraction() || y.isFraction())) {
-    type = builder->getF32Type();
+    type = own->getF32Type();
   }
-  Expr a = x.in(*builder, type), b = y.in(*builder, type);
+  Expr a = x.in(*own, type), b = y.in(*own, type);
   if (extentOf(a) < extentOf(b)) {
     a = a.broadcast(b.getType());
   } else {
@@ -120,10 +120,10 @@ Expr Expr::apply(const Expr &x, const Expr &y, Fold fold) {
   if (constantX && constantY) {
     return static_cast<int64_t>(fold(*constantX, *constantY));
   }
-  auto [a, b] = match(x, y, x.builder ? x.builder : y.builder);
+  auto [a, b] = match(x, y);
   Builder &own = *a.builder;
   if (isOfFloats(a)) {
-    return make<Float>(own, Value(a), Value(b));
+    return compute<Float>(own, a, b);
   }
   Value made = isOfIndices(a) ? own.createOrFold<Index>(Value(a), Value(b))
                               : own.createOrFold<Signed>(Value(a), Value(b));
@@ -156,18 +156,16 @@ Expr operator%(const Expr &x, const Expr &y) {
 }
 
 Expr operator-(const Expr &x) {
-  return Expr::make<arith::NegFOp>(x.getBuilder(), Value(x));
+  return compute<arith::NegFOp>(x.getBuilder(), x);
 }
 
 Expr Expr::compare(const Expr &x, const Expr &y, arith::CmpIPredicate index,
                    arith::CmpIPredicate integer, arith::CmpFPredicate floats) {
-  auto [a, b] = match(x, y, x.builder ? x.builder : y.builder);
-  Builder &own = *a.builder;
-  if (isOfFloats(a)) {
-    return make<arith::CmpFOp>(own, floats, Value(a), Value(b));
-  }
-  return make<arith::CmpIOp>(own, isOfIndices(a) ? index : integer, Value(a),
-                             Value(b));
+  auto [a, b] = match(x, y);
+  return isOfFloats(a)
+             ? compute<arith::CmpFOp>(*a.builder, floats, a, b)
+             : compute<arith::CmpIOp>(*a.builder,
+                                      isOfIndices(a) ? index : integer, a, b);
 }
 
 Expr operator==(const Expr &x, const Expr &y) {
@@ -201,14 +199,14 @@ Expr operator>=(const Expr &x, const Expr &y) {
 }
 
 Expr operator&(const Expr &x, const Expr &y) {
-  return x && y ? Expr::apply<arith::AndIOp, arith::AndIOp, arith::MulFOp>(
+  return x && y ? Expr::apply<arith::AndIOp, arith::AndIOp, arith::AndIOp>(
                       x, y, std::bit_and<>())
          : x    ? x
                 : y;
 }
 
 Expr operator|(const Expr &x, const Expr &y) {
-  return x && y ? Expr::apply<arith::OrIOp, arith::OrIOp, arith::AddFOp>(
+  return x && y ? Expr::apply<arith::OrIOp, arith::OrIOp, arith::OrIOp>(
                       x, y, std::bit_or<>())
                 : Expr();
 }
@@ -231,11 +229,8 @@ Expr select(const Expr &condition, const Expr &x, const Expr &y) {
   if (!condition) {
     return x;
   }
-  Expr::Builder *builder = condition.builder ? condition.builder
-                           : x.builder       ? x.builder
-                                             : y.builder;
-  auto [a, b] = match(x, y, builder);
-  Expr chosen = condition.in(*builder);
+  auto [a, b] = Expr::match(x, y, condition.builder);
+  Expr chosen = condition.in(*a.builder);
   if (isa<VectorType>(chosen.getType())) {
     if (extentOf(chosen) < extentOf(a)) {
       chosen = chosen.broadcast(a.getType());
@@ -243,27 +238,18 @@ Expr select(const Expr &condition, const Expr &x, const Expr &y) {
     a = a.broadcast(chosen.getType());
     b = b.broadcast(chosen.getType());
   }
-  return Expr::make<arith::SelectOp>(*builder, Value(chosen), Value(a),
-                                     Value(b));
+  return compute<arith::SelectOp>(*a.builder, chosen, a, b);
 }
 
 Expr fma(const Expr &x, const Expr &y, const Expr &z) {
-  Expr::Builder *builder = x.builder   ? x.builder
-                           : y.builder ? y.builder
-                                       : z.builder;
-  auto [a, b] = match(x, y, builder);
-  auto [c, d] = match(a, z, builder);
-  return Expr::make<math::FmaOp>(*builder, Value(c),
-                                 Value(b.broadcast(c.getType())), Value(d));
+  auto [a, b] = Expr::match(x, y, z.builder);
+  auto [c, d] = Expr::match(a, z);
+  return compute<math::FmaOp>(*c.builder, c, b.broadcast(c.getType()), d);
 }
 
-Expr abs(const Expr &x) {
-  return Expr::make<math::AbsFOp>(x.getBuilder(), Value(x));
-}
+Expr abs(const Expr &x) { return compute<math::AbsFOp>(x.getBuilder(), x); }
 
-Expr sqrt(const Expr &x) {
-  return Expr::make<math::SqrtOp>(x.getBuilder(), Value(x));
-}
+Expr sqrt(const Expr &x) { return compute<math::SqrtOp>(x.getBuilder(), x); }
 
 Expr exp2(const Expr &x, int64_t offset, Accuracy accuracy) {
   Expr::Builder &b = x.getBuilder();
@@ -271,7 +257,7 @@ Expr exp2(const Expr &x, int64_t offset, Accuracy accuracy) {
     auto vector = VectorType::get({16}, x.getType());
     return exp2(x.broadcast(vector), offset, accuracy)[0];
   }
-  return Expr::make<Exp2Op>(b, Value(x), offset, accuracy);
+  return compute<Exp2Op>(b, x, offset, accuracy);
 }
 
 Expr toInteger(const Expr &x, Type element) {
@@ -286,11 +272,11 @@ Expr toInteger(const Expr &x, Type element) {
     return x;
   }
   if (own.isIndex() || element.isIndex()) {
-    return Expr::make<arith::IndexCastOp>(b, type, Value(x));
+    return compute<arith::IndexCastOp>(b, type, x);
   }
   return own.getIntOrFloatBitWidth() < element.getIntOrFloatBitWidth()
-             ? Expr::make<arith::ExtSIOp>(b, type, Value(x))
-             : Expr::make<arith::TruncIOp>(b, type, Value(x));
+             ? compute<arith::ExtSIOp>(b, type, x)
+             : compute<arith::TruncIOp>(b, type, x);
 }
 
 Expr toIndex(const Expr &x) {
@@ -298,7 +284,7 @@ Expr toIndex(const Expr &x) {
 }
 
 Expr Expr::operator[](int64_t i) const {
-  return make<vector::ExtractOp>(getBuilder(), Value(*this), i);
+  return compute<vector::ExtractOp>(getBuilder(), *this, i);
 }
 
 static arith::FastMathFlags flagsOf(vector::CombiningKind kind) {
@@ -312,14 +298,13 @@ Expr combine(vector::CombiningKind kind, const Expr &x, const Expr &y) {
   if (!x || !y) {
     return x ? x : y;
   }
-  Expr::Builder &b = *(x.builder ? x.builder : y.builder);
+  Expr::Builder &b = (x.builder ? x : y).getBuilder();
   auto flags = arith::FastMathFlagsAttr::get(b.getContext(), flagsOf(kind));
   return {vector::makeArithReduction(b, b.getLoc(), kind, x, y, flags), &b};
 }
 
 Expr reduceVector(vector::CombiningKind kind, const Expr &x) {
-  return Expr::make<vector::ReductionOp>(x.getBuilder(), kind, Value(x),
-                                         flagsOf(kind));
+  return compute<vector::ReductionOp>(x.getBuilder(), kind, x, flagsOf(kind));
 }
 
 } // namespace hova

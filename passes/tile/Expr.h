@@ -51,6 +51,8 @@ public:
     }
   }
 
+  /// Whether both are the same value or constant.
+  bool isSame(const Expr &other) const { return content == other.content; }
   explicit operator bool() const { return content.index() != 0; }
   /// Not of a constant, for which `in` says the type.
   operator mlir::Value() const;
@@ -111,15 +113,31 @@ private:
                       mlir::arith::CmpIPredicate index,
                       mlir::arith::CmpIPredicate integer,
                       mlir::arith::CmpFPredicate floats);
+  static std::pair<Expr, Expr> match(const Expr &x, const Expr &y,
+                                     Builder *other = nullptr);
   Builder &getBuilder() const;
-  template <typename OpT, typename... Args>
-  static Expr make(Builder &b, Args &&...args) {
-    return {OpT::create(b, std::forward<Args>(args)...)->getResult(0), &b};
-  }
 
   std::variant<std::monostate, int64_t, double, mlir::Value> content;
   Builder *builder = nullptr;
 };
+
+/// An operation. Constants among its arguments are indices, or f32.
+template <typename OpT, typename... Args>
+OpT write(Expr::Builder &b, Args &&...args) {
+  auto typed = [&b](auto &&own) -> decltype(auto) {
+    if constexpr (std::is_same_v<std::decay_t<decltype(own)>, Expr>) {
+      return mlir::Value(own.in(b));
+    } else {
+      return std::forward<decltype(own)>(own);
+    }
+  };
+  return OpT::create(b, typed(std::forward<Args>(args))...);
+}
+/// The one result of such an operation.
+template <typename OpT, typename... Args>
+Expr compute(Expr::Builder &b, Args &&...args) {
+  return {write<OpT>(b, std::forward<Args>(args)...)->getResult(0), &b};
+}
 
 Expr min(const Expr &x, const Expr &y);
 Expr max(const Expr &x, const Expr &y);

@@ -156,14 +156,13 @@ public:
   // Values
   //===--------------------------------------------------------------------===//
 
-  /// An operation where the recipe writes. Constants among its arguments are
-  /// indices, or f32.
+  /// An operation where the recipe writes, and the one result of one. Constants
+  /// among its arguments are indices, or f32.
   template <typename OpT, typename... Args> OpT make(Args &&...args) {
-    return OpT::create(builder, argument(std::forward<Args>(args))...);
+    return write<OpT>(builder, std::forward<Args>(args)...);
   }
-  /// The one result of such an operation.
   template <typename OpT, typename... Args> Expr compute(Args &&...args) {
-    return {make<OpT>(std::forward<Args>(args)...)->getResult(0), &builder};
+    return hova::compute<OpT>(builder, std::forward<Args>(args)...);
   }
   /// A value to compute with.
   Expr operator()(mlir::Value value) { return {value, &builder}; }
@@ -255,12 +254,6 @@ public:
   void forEachChunk(int64_t width, int64_t lanes, ChunkBody body);
 
 private:
-  mlir::Value argument(const Expr &x) { return x.in(builder); }
-  template <typename T,
-            std::enable_if_t<!std::is_same_v<std::decay_t<T>, Expr>, int> = 0>
-  static T &&argument(T &&x) {
-    return std::forward<T>(x);
-  }
   void prefetchTile(mlir::Value tensor, const TilePlace &place);
   /// The operations of the stage that have this column group, and their place.
   llvm::SmallVector<mlir::Operation *> operations() const;

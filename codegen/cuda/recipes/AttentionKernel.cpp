@@ -74,8 +74,6 @@ private:
   /// Element by element, or rows with a column.
   Value multiply(Value tile, Value factors);
   Value searchKept(const State &state, Value sums);
-  /// The maxima of a tile and those before, by lanes if these are.
-  Value mostOf(Value before, Value tile);
   /// What a loop carries: a state, the slot of its turn and copies to it.
   Values carry(const State &state, Expr slot, ValueRange copies);
   State stateOf(ValueRange carried);
@@ -174,13 +172,6 @@ KeyList::Box AttentionWriter::keysAt(Expr turn, Expr end) {
   return list ? list->at(turn) : KeyList::Box{boxAt(turn) * own.getStep(), end};
 }
 
-Value AttentionWriter::mostOf(Value before, Value tile) {
-  auto type = cast<TileType>(before.getType());
-  Value own = b.reduce(Combine::max, tile, type.getDistribution());
-  return b.map(type, {before, own},
-               [](Elements x, Expr, Expr) { return max(x[0], x[1]); });
-}
-
 /// Infinity where a key of the row was kept though its score is -inf, by the
 /// lanes that hold it: after the last turn, where raw scores mask no key. All
 /// kept scores of a row without weights are -inf, so whether there are any says
@@ -192,7 +183,7 @@ Value AttentionWriter::searchKept(const State &state, Value sums) {
       [&](Elements x, Expr, Expr) { return select(x[0] == none, 1.0, 0.0); });
   int64_t step = own.getStep(), whole = tokens / step * step;
   auto take = [&](Value before, const KeyList::Box &keys) {
-    return mostOf(before, scoreTiles.findKept(keys));
+    return b.combineRows(Combine::max, before, scoreTiles.findKept(keys));
   };
   return b.where(isNone, [&] {
     Value kept = b.fill(tile(1, b.f32(), TileDistribution::partial), 0);
@@ -234,7 +225,7 @@ AttentionWriter::State AttentionWriter::takeKeys(State before,
     return addValues(before, scores, box.slot);
   }
   State after;
-  after.most = mostOf(before.most, scores);
+  after.most = b.combineRows(Combine::max, before.most, scores);
   Value peak = softmax->finite(after.most);
   auto [weights, shrink] = softmax->weigh(scores, before.most, peak);
   if (head.emptyIsMean && mayBeEmpty) {
@@ -247,20 +238,17 @@ AttentionWriter::State AttentionWriter::takeKeys(State before,
   if (carriesKept) {
     // Means leave no sum that shows the others.
     Value shown = head.emptyIsMean ? scores : Value();
-    after.kept = mostOf(before.kept,
-                        scoreTiles.findKeptInfinite(raw, shown, keys, masks));
+    after.kept =
+        b.combineRows(Combine::max, before.kept,
+                      scoreTiles.findKeptInfinite(raw, shown, keys, masks));
   }
   return after;
 }
 
 Value AttentionWriter::addTo(Value sum, Value shrink, Value weights) {
-  Values operands{sum,
-                  b.reduce(Combine::add, weights, TileDistribution::partial)};
-  if (shrink) {
-    operands.push_back(shrink);
-  }
-  return b.map(sum.getType(), operands, [&](Elements x, Expr, Expr) {
-    return shrink ? fma(x[0], x[2], x[1]) : x[0] + x[1];
+  Value own = b.reduce(Combine::add, weights, TileDistribution::partial);
+  return b.map(sum.getType(), {sum, own, shrink}, [](Elements x, Expr, Expr) {
+    return x[2] ? fma(x[0], x[2], x[1]) : x[0] + x[1];
   });
 }
 
@@ -286,7 +274,7 @@ AttentionWriter::State AttentionWriter::addValues(State before, Value weights,
   }
   Value sizes = b.map(weights.getType(), weights,
                       [](Elements x, Expr, Expr) { return abs(x[0]); });
-  after.most = mostOf(before.most, sizes);
+  after.most = b.combineRows(Combine::max, before.most, sizes);
   Value inverse = b.map(after.most.getType(), after.most,
                         [](Elements x, Expr, Expr) { return 1 / x[0]; });
   Value own = multiply(weights, inverse);

@@ -25,31 +25,6 @@ TileType FeatureWriter::rowTile(int64_t columns) {
   return tile(columns).with({1, columns}, b.f32(), TileDistribution::product);
 }
 
-Value FeatureWriter::mapGiven(Type result, ArrayRef<Value> operands,
-                              KernelBuilder::Body body) {
-  Values given;
-  llvm::copy_if(operands, std::back_inserter(given),
-                [](Value operand) { return operand != nullptr; });
-  return b.map(result, given, [&](Elements x, Expr i, Expr j) {
-    SmallVector<Expr> elements;
-    for (Value operand : operands) {
-      elements.push_back(operand ? x.consume_front() : Expr());
-    }
-    return body(elements, i, j);
-  });
-}
-
-Value FeatureWriter::combineTiles(Combine combine, Value x, Value y) {
-  return b.map(x.getType(), {x, y}, [&](Elements own, Expr, Expr) {
-    return combine == Combine::add ? own[0] + own[1] : max(own[0], own[1]);
-  });
-}
-
-Value FeatureWriter::foldRows(Combine combine, Value before, Value terms) {
-  return combineTiles(combine, before,
-                      b.reduce(combine, terms, TileDistribution::partial));
-}
-
 Value FeatureWriter::halfNorms(Value x) {
   auto type = cast<TileType>(x.getType());
   TileType wide = type.with(type.getShape(), b.f32(), type.getDistribution());
@@ -77,11 +52,6 @@ Value FeatureWriter::validKeys(TileType type, Expr first) {
 //===----------------------------------------------------------------------===//
 // Matrices
 //===----------------------------------------------------------------------===//
-
-Value FeatureWriter::columnsOf(Value matrix, int64_t height, int64_t column,
-                               int64_t width) {
-  return e.view(matrix, 0, height, column, width);
-}
 
 Value FeatureWriter::slots(int64_t boxes, int64_t boxRows, int64_t columns) {
   return b.slots({boxes, boxRows, columns}, b.f32());

@@ -63,13 +63,6 @@ protected:
   TileType tile(int64_t columns,
                 TileDistribution lanes = TileDistribution::product);
   TileType rowTile(int64_t columns);
-  /// `b.map` of operands that may be null; so are their elements.
-  mlir::Value mapGiven(mlir::Type result, llvm::ArrayRef<mlir::Value> operands,
-                       KernelBuilder::Body body);
-  /// The sum, or the larger, of tiles of one type.
-  mlir::Value combineTiles(Combine combine, mlir::Value x, mlir::Value y);
-  /// The same of `before` and the rows of `terms`, by the lanes that have them.
-  mlir::Value foldRows(Combine combine, mlir::Value before, mlir::Value terms);
   /// Half the squares of scaled rows, with the factor of the exponent, as a
   /// column; of a tile of any type of numbers.
   mlir::Value halfNorms(mlir::Value x);
@@ -78,8 +71,6 @@ protected:
   mlir::Value validKeys(TileType type, Expr first);
 
   // Matrices.
-  mlir::Value columnsOf(mlir::Value matrix, int64_t height, int64_t column,
-                        int64_t width);
   mlir::Value slots(int64_t boxes, int64_t boxRows, int64_t columns);
   /// Begins to copy all columns of rows from `row` on to a box.
   mlir::Value copyBox(mlir::Value matrix, Expr row, mlir::Value slots,

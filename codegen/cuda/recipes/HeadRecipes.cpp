@@ -37,7 +37,6 @@ static Value emitLogits(GroupEmitter &e, HeadLogitsOp op, HeadRows head,
   auto typeOf = [&](int64_t columns) {
     return sums.with({1, columns}, b.f32(), sums.getDistribution());
   };
-  auto add = [](Elements x, Expr, Expr) { return x[0] + x[1]; };
   Value logits;
   for (int64_t from = 0; from < hidden; from += width) {
     Value products =
@@ -53,13 +52,13 @@ static Value emitLogits(GroupEmitter &e, HeadLogitsOp op, HeadRows head,
           return select(shifted < 0, 0, shifted) * x[2];
         });
     Value part = b.reduce(Combine::add, terms, TileDistribution::product);
-    logits = logits ? b.map(part.getType(), {logits, part}, add) : part;
+    logits = logits ? b.combine(Combine::add, logits, part) : part;
   }
   if (!op.getScoreBias()) {
     return logits;
   }
   Value bias = b.load(typeOf(1), e.matrix(op.getScoreBias()), 0, 0, true, true);
-  return b.map(logits.getType(), {logits, bias}, add);
+  return b.combine(Combine::add, logits, bias);
 }
 
 /// Hidden channels of a product.

@@ -71,16 +71,33 @@ writeBody(KernelBuilder &b, Region &region, ValueRange operands,
 }
 
 Value KernelBuilder::map(Type result, ValueRange operands, Body body) {
-  auto op = GroupMapOp::create(*this, result, operands);
+  Values given = llvm::filter_to_vector<4>(
+      operands, [](Value operand) { return operand != nullptr; });
+  auto op = GroupMapOp::create(*this, result, given);
   Type element = cast<TileType>(result).getElementType();
-  writeBody(*this, op.getBody(), operands,
+  writeBody(*this, op.getBody(), given,
             [&](Elements x, Expr i, Expr j) -> Values {
-              Expr made = body(x, i, j).in(*this, element);
+              auto next = x.begin();
+              auto all = llvm::map_to_vector(operands, [&](Value operand) {
+                return operand ? *next++ : Expr();
+              });
+              Expr made = body(all, i, j).in(*this, element);
               return {made.getType() == element
                           ? Value(made)
                           : Value(compute<arith::TruncFOp>(element, made))};
             });
   return op;
+}
+
+Value KernelBuilder::combine(Combine combine, Value x, Value y) {
+  return map(x.getType(), {x, y}, [&](Elements own, Expr, Expr) {
+    return combine == Combine::add ? own[0] + own[1] : max(own[0], own[1]);
+  });
+}
+
+Value KernelBuilder::combineRows(Combine how, Value column, Value terms) {
+  auto type = cast<TileType>(column.getType());
+  return combine(how, column, reduce(how, terms, type.getDistribution()));
 }
 
 Value KernelBuilder::fill(Type result, double value) {

@@ -38,9 +38,7 @@ public:
   Expr operator()(mlir::Value scalar) { return {scalar, this}; }
   /// The one result of an operation on scalars.
   template <typename OpT, typename... Args> Expr compute(Args &&...args) {
-    return {
-        OpT::create(*this, typed(std::forward<Args>(args))...)->getResult(0),
-        this};
+    return hova::compute<OpT>(*this, std::forward<Args>(args)...);
   }
   Expr index(int64_t value) { return Expr(value).in(*this); }
   Expr number(double value) { return Expr(value).in(*this); } ///< f32
@@ -54,7 +52,13 @@ public:
   /// An activation of one f32, in the body of a map.
   Expr activate(ActivationKind kind, Expr x);
 
+  /// Element by element. Operands may be null; so are their elements.
   mlir::Value map(mlir::Type result, mlir::ValueRange operands, Body body);
+  /// The sum, or the larger, of tiles of one type.
+  mlir::Value combine(Combine combine, mlir::Value x, mlir::Value y);
+  /// The same of a column and the rows of `terms`, as the column has them.
+  mlir::Value combineRows(Combine combine, mlir::Value column,
+                          mlir::Value terms);
   mlir::Value fill(mlir::Type result, double value);
   /// Group memory for boxes of these rows and columns.
   mlir::Value slots(std::array<int64_t, 3> shape, mlir::Type element);
@@ -99,12 +103,6 @@ public:
   Values loop(Expr from, Expr to, mlir::ValueRange inits, Turn body);
 
 private:
-  mlir::Value typed(const Expr &x) { return x.in(*this); }
-  template <typename T,
-            std::enable_if_t<!std::is_same_v<std::decay_t<T>, Expr>, int> = 0>
-  static T &&typed(T &&x) {
-    return std::forward<T>(x);
-  }
   /// Writes the body.
   mlir::Value gather(GroupGatherOp op,
                      llvm::function_ref<Cell(Elements, Expr i, Expr j)> place);

@@ -110,12 +110,12 @@ Value KeySummaryWriter::multiply(Expr firstRow, Expr turn, Expr slot) {
 
 Value KeySummaryWriter::multiplyCounted(Expr firstRow, Expr turn, Expr slot) {
   Value products = multiply(firstRow, turn, slot);
-  return mapGiven(products.getType(), {products, validKeys(turn)},
-                  [&](Elements x, Expr i, Expr j) {
-                    Expr there = (firstRow + i < count) &
-                                 counts(turn * kSumsStep + j, end, x[1]);
-                    return select(there, x[0] * factor(), kNoKeyMaximum);
-                  });
+  return b.map(products.getType(), {products, validKeys(turn)},
+               [&](Elements x, Expr i, Expr j) {
+                 Expr there = (firstRow + i < count) &
+                              counts(turn * kSumsStep + j, end, x[1]);
+                 return select(there, x[0] * factor(), kNoKeyMaximum);
+               });
 }
 
 /// The largest `factor w k` of the block of keys, as one element; that of no
@@ -127,7 +127,7 @@ Value KeySummaryWriter::findMaximum() {
     return takeKeys(firstRow, /*withValues=*/false, before,
                     [&](Expr turn, Expr slot, ValueRange state) -> Values {
                       Value own = multiplyCounted(firstRow, turn, slot);
-                      return {foldRows(Combine::max, state[0], own)};
+                      return {b.combineRows(Combine::max, state[0], own)};
                     });
   };
   most = b.loop(llvm::divideCeil(count, own.getRows()), most, raise)[0];
@@ -157,23 +157,23 @@ Value KeySummaryWriter::weigh(Value products, Expr firstRow, Expr turn,
     return select(counts(turn * kSumsStep + j, end, x[3]),
                   select(row < count, own, after), 0);
   };
-  return mapGiven(products.getType(), {products, half, most, validKeys(turn)},
-                  weightOf);
+  return b.map(products.getType(), {products, half, most, validKeys(turn)},
+               weightOf);
 }
 
 /// Rows from `firstRow` on; `most`, unless it is null, is the last of all.
 void KeySummaryWriter::writeRows(Expr firstRow, Value most) {
-  Values sums =
-      takeKeys(firstRow, /*withValues=*/true,
-               {b.fill(tile(own.getColumns()), 0),
-                b.fill(tile(1, TileDistribution::partial), 0)},
-               [&](Expr turn, Expr slot, ValueRange state) -> Values {
-                 Value products = multiply(firstRow, turn, slot);
-                 Value weights = weigh(products, firstRow, turn, most);
-                 Value result = GroupProductOp::create(
-                     b, weights, vs, slot, state[0], Value(), false);
-                 return {result, foldRows(Combine::add, state[1], weights)};
-               });
+  Values sums = takeKeys(
+      firstRow, /*withValues=*/true,
+      {b.fill(tile(own.getColumns()), 0),
+       b.fill(tile(1, TileDistribution::partial), 0)},
+      [&](Expr turn, Expr slot, ValueRange state) -> Values {
+        Value products = multiply(firstRow, turn, slot);
+        Value weights = weigh(products, firstRow, turn, most);
+        Value result = GroupProductOp::create(b, weights, vs, slot, state[0],
+                                              Value(), false);
+        return {result, b.combineRows(Combine::add, state[1], weights)};
+      });
   auto store = [&](Value sum, int64_t column, int64_t width) {
     auto type = cast<TileType>(sum.getType());
     if (most) {
@@ -181,7 +181,7 @@ void KeySummaryWriter::writeRows(Expr firstRow, Value most) {
         return select(firstRow + i == count + 1, x[1], x[0]);
       });
     }
-    b.store(sum, columnsOf(to, rows, column, width), firstRow, 0,
+    b.store(sum, e.view(to, 0, rows, column, width), firstRow, 0,
             rows % own.getRows() == 0, type.columns() == width);
   };
   store(sums[0], 0, valueWidth);

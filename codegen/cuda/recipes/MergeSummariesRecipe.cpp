@@ -61,13 +61,11 @@ SummaryMerger::Values SummaryMerger::merge(ValueRange sums, Expr block) {
   Value from = boxOf(op.getSummary(), block);
   Value part = b.load(tile, from, row, firstColumn, rowsInside, columnsInside);
   if (!hasMaximum) {
-    return {b.map(tile, {sums[0], part},
-                  [](Elements x, Expr, Expr) { return x[0] + x[1]; })};
+    return {b.combine(Combine::add, sums[0], part)};
   }
   Value added = b.gather(
       column, from, [&](Expr, Expr) { return std::pair(Expr(rows - 1), 0); });
-  Value most = b.map(column, {sums[1], added},
-                     [](Elements x, Expr, Expr) { return max(x[0], x[1]); });
+  Value most = b.combine(Combine::max, sums[1], added);
   auto factorOf = [&](Value maximum) {
     return b.map(column, {maximum, most}, [&](Elements x, Expr i, Expr) {
       // The sum of the values is relative to nothing.

@@ -235,7 +235,9 @@ ScoreTiles::Reads ScoreTiles::readFor(ValueRange values, Expr firstKey,
   for (Operation *read : readsOf(values)) {
     auto element = cast<ElementOp>(read);
     Value known = ofQueries.lookup(read);
-    known = known ? known : ofCarried.lookup(read);
+    if (!known && firstKey.isSame(carriedKey)) {
+      known = ofCarried.lookup(read);
+    }
     reads.emplace_back(element,
                        known ? known : gather(element, firstKey, keysAreWhole));
   }
@@ -297,8 +299,10 @@ Value ScoreTiles::carry(Value raw, Expr firstKey, bool keysAreWhole) {
   if (carried == form.region.getRaw()) {
     return raw;
   }
+  Reads reads = readFor(carried, firstKey, keysAreWhole);
+  carriedKey = firstKey;
   ofCarried.clear();
-  for (auto [element, read] : readFor(carried, firstKey, keysAreWhole)) {
+  for (auto [element, read] : reads) {
     ofCarried[element] = read;
   }
   return map(raw, carried, firstKey, keysAreWhole,
@@ -312,6 +316,7 @@ bool ScoreTiles::masksByRaw() const {
 }
 
 Value ScoreTiles::findKept(const KeyList::Box &keys) {
+  // Reads again: no register keeps what a tile has read until all are done.
   ofCarried.clear();
   bool isRaw = getScore() == form.region.getRaw();
   SmallVector<Value> wanted = conditionsOf(TileMasks::all);

@@ -44,12 +44,12 @@ public:
   /// masked, or 0 without a softmax.
   mlir::Value apply(mlir::Value raw, const KeyList::Box &keys, TileMasks masks);
   /// What the region says of raw scores to whoever reads them, masked or not.
-  /// Comes first of what is asked of a tile: the others use what it reads.
+  /// What else is asked of these keys afterwards uses what it reads.
   mlir::Value carry(mlir::Value raw, Expr firstKey, bool keysAreWhole);
   /// Whether which keys are kept is known of their raw scores alone.
   bool masksByRaw() const;
   /// Infinity where the region keeps a key and makes no -inf of a raw score of
-  /// 0, else 0; not where it `masksByRaw`. Of any keys, after all tiles.
+  /// 0, else 0; not where it `masksByRaw`.
   mlir::Value findKept(const KeyList::Box &keys);
   /// Infinity where a key is kept whose raw score is -inf, less elsewhere. With
   /// `scores` also where a key is kept that the region has not masked by a
@@ -96,7 +96,8 @@ private:
   bool hasSoftmax;
   /// Elements that do not depend on keys.
   llvm::DenseMap<mlir::Operation *, mlir::Value> ofQueries;
-  /// Elements of the tile, read for what it carries.
+  /// Elements of the tile whose keys begin here, read for what it carries.
+  Expr carriedKey;
   llvm::DenseMap<mlir::Operation *, mlir::Value> ofCarried;
 };
 

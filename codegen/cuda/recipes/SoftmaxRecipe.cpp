@@ -75,11 +75,7 @@ Value SoftmaxEmitter::fold(double start, Combine combine,
   return forEachPart(
       b.fill(column, start),
       [&](const Place &part, ValueRange before) -> Values {
-        Value own =
-            b.reduce(combine, partial(load(part)), TileDistribution::row);
-        return {b.map(column, {before[0], own}, [&](Elements x, Expr, Expr) {
-          return combine == Combine::add ? x[0] + x[1] : max(x[0], x[1]);
-        })};
+        return {b.combineRows(combine, before[0], partial(load(part)))};
       })[0];
 }
 

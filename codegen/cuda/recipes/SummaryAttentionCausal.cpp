@@ -35,7 +35,7 @@ Value CausalSummaryWriter::maximumBefore() {
 
 void CausalSummaryWriter::findKeyMaxima(Value maxima) {
   TileType column = tile(1);
-  Value counted = mapGiven(
+  Value counted = b.map(
       column, {maxima, validKeys(column, row)}, [&](Elements x, Expr i, Expr) {
         return select(counts(row + i, tokens, x[1]), x[0], kNoKeyMaximum);
       });
@@ -44,13 +44,13 @@ void CausalSummaryWriter::findKeyMaxima(Value maxima) {
     return select(i < j, kNoKeyMaximum, x[0]);
   });
   Value before = maximumBefore();
-  keyMost = combineTiles(
-      Combine::max, b.reduce(Combine::max, upTo, TileDistribution::product),
-      before);
+  keyMost = b.combine(Combine::max,
+                      b.reduce(Combine::max, upTo, TileDistribution::product),
+                      before);
 }
 
 Value CausalSummaryWriter::weighKeys(Value products, Expr turn) {
-  return mapGiven(
+  return b.map(
       tile(kSumsStep), {products, keyHalf, keyMost, validKeys(tile(1), row)},
       [&](Elements x, Expr i, Expr j) {
         Expr there = isFeature(turn, j) & counts(row + i, tokens, x[3]);
@@ -81,7 +81,7 @@ void CausalSummaryWriter::addBlock(Sums &all, Value scores) {
   TileType line = rowTile(own.getRows());
   Value lineMost =
       keyMost ? Value(GroupTransposeOp::create(b, line, keyMost)) : Value();
-  Value weights = mapGiven(
+  Value weights = b.map(
       tile(own.getRows()),
       {scores, keyMost, lineMost, all.features, validKeys(line, row)},
       [&](Elements x, Expr i, Expr j) {
@@ -98,8 +98,8 @@ void CausalSummaryWriter::addBlock(Sums &all, Value scores) {
   all.result = GroupProductOp::create(b, weights, vs, b.index(0), all.result,
                                       Value(), false);
   all.denominator =
-      combineTiles(Combine::add, all.denominator,
-                   b.reduce(Combine::add, weights, TileDistribution::product));
+      b.combine(Combine::add, all.denominator,
+                b.reduce(Combine::add, weights, TileDistribution::product));
 }
 
 void CausalSummaryWriter::write() {

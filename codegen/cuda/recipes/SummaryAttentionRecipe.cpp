@@ -58,7 +58,7 @@ SummaryAttentionWriter::takeFeatures(ValueRange resident, bool withSums,
     }
     if (withSums) {
       copies.push_back(
-          copyBox(columnsOf(sums, count, 0, valueWidth), feature, ss, slot));
+          copyBox(e.view(sums, 0, count, 0, valueWidth), feature, ss, slot));
     }
     return copies;
   };
@@ -82,7 +82,7 @@ Value SummaryAttentionWriter::halfNormsOf(const Rows &from) {
     Value place = b.index(slot);
     Value own = halfNorms(GroupLoadOp::create(b, tile(box.columns()), from.box,
                                               place, {false, false}));
-    half = half ? combineTiles(Combine::add, half, own) : own;
+    half = half ? b.combine(Combine::add, half, own) : own;
   }
   return half;
 }
@@ -100,7 +100,7 @@ SummaryAttentionWriter::findMaxima(ArrayRef<Rows> of) {
                                   return select(isFeature(turn, j),
                                                 x[0] * factor(), -INFINITY);
                                 });
-          next.push_back(foldRows(Combine::max, before, counted));
+          next.push_back(b.combineRows(Combine::max, before, counted));
         }
         return next;
       });
@@ -114,20 +114,20 @@ SummaryAttentionWriter::findMaxima(ArrayRef<Rows> of) {
 /// they mean; of exp the quotient is the same, and what is added to the
 /// denominator is made relative too.
 Value SummaryAttentionWriter::weigh(Value products, Expr turn) {
-  return mapGiven(tile(kSumsStep), {products, most, half},
-                  [&](Elements x, Expr, Expr j) {
-                    Expr own = x[0] * factor();
-                    if (hasExponentials()) {
-                      Expr far = own - x[1];
-                      own = b.power(hasMaximum() ? far - x[2] : far);
-                    } else {
-                      own = rectified(own);
-                    }
-                    if (eps != 0) {
-                      own = own + eps;
-                    }
-                    return select(isFeature(turn, j), own, 0);
-                  });
+  return b.map(tile(kSumsStep), {products, most, half},
+               [&](Elements x, Expr, Expr j) {
+                 Expr own = x[0] * factor();
+                 if (hasExponentials()) {
+                   Expr far = own - x[1];
+                   own = b.power(hasMaximum() ? far - x[2] : far);
+                 } else {
+                   own = rectified(own);
+                 }
+                 if (eps != 0) {
+                   own = own + eps;
+                 }
+                 return select(isFeature(turn, j), own, 0);
+               });
 }
 
 SummaryAttentionWriter::Values SummaryAttentionWriter::startSums() {
@@ -146,15 +146,15 @@ SummaryAttentionWriter::addSums(Value weights, Expr turn, Expr slot,
   // all, while they multiply.
   Value ones = b.load(
       tile(1).with({kSumsStep, 1}, b.f32(), TileDistribution::row),
-      columnsOf(sums, count, valueWidth, 1), turn * kSumsStep, 0, false, true);
+      e.view(sums, 0, count, valueWidth, 1), turn * kSumsStep, 0, false, true);
   Value result =
       GroupProductOp::create(b, weights, ss, slot, before[0], Value(), false);
   ones = GroupTransposeOp::create(b, rowTile(kSumsStep), ones);
   Value terms = b.map(tile(kSumsStep), {weights, ones},
                       [](Elements x, Expr, Expr) { return x[0] * x[1]; });
-  Values next{result, foldRows(Combine::add, before[1], terms)};
+  Values next{result, b.combineRows(Combine::add, before[1], terms)};
   if (addsFeatures()) {
-    next.push_back(foldRows(Combine::add, before[2], weights));
+    next.push_back(b.combineRows(Combine::add, before[2], weights));
   }
   return next;
 }
@@ -172,7 +172,7 @@ void SummaryAttentionWriter::addPlain(Sums &all) {
   auto add = [&](Value sum, int64_t column, int64_t width) {
     auto type = cast<TileType>(sum.getType());
     Value plain =
-        b.load(rowTile(type.columns()), columnsOf(sums, rows, column, width),
+        b.load(rowTile(type.columns()), e.view(sums, 0, rows, column, width),
                count, 0, true, type.columns() == width);
     return b.map(type, {sum, plain, all.features}, [&](Elements x, Expr, Expr) {
       return fma(x[2] * eps, x[1], x[0]);
@@ -189,20 +189,20 @@ Value SummaryAttentionWriter::divide(const Sums &all) {
   bool isRelative =
       map == FeatureMap::exp && (stabilizer != 0 || constant != 0);
   Value denominator =
-      mapGiven(all.denominator.getType(), {all.denominator, most, half},
-               [&](Elements x, Expr, Expr) {
-                 Expr own = x[0] * share;
-                 Expr factor =
-                     isRelative ? b.power(x[2] - x[1] + shift()) : Expr();
-                 auto relative = [&](double number) {
-                   return factor ? number * factor : Expr(number);
-                 };
-                 if (stabilizer != 0) {
-                   Expr isSmall = abs(own) <= relative(stabilizer);
-                   own = own + select(isSmall, relative(2 * stabilizer), 0.0);
-                 }
-                 return constant != 0 ? own + relative(constant) : own;
-               });
+      b.map(all.denominator.getType(), {all.denominator, most, half},
+            [&](Elements x, Expr, Expr) {
+              Expr own = x[0] * share;
+              Expr factor =
+                  isRelative ? b.power(x[2] - x[1] + shift()) : Expr();
+              auto relative = [&](double number) {
+                return factor ? number * factor : Expr(number);
+              };
+              if (stabilizer != 0) {
+                Expr isSmall = abs(own) <= relative(stabilizer);
+                own = own + select(isSmall, relative(2 * stabilizer), 0.0);
+              }
+              return constant != 0 ? own + relative(constant) : own;
+            });
   return b.map(all.result.getType(), {all.result, denominator},
                [&](Elements x, Expr, Expr) {
                  return select(x[1] == 0, 0, x[0] * share / x[1]);

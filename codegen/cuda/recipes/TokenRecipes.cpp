@@ -324,8 +324,7 @@ static Value emitTile(GroupEmitter &e, PoolOp op, const Place &place) {
     return token(0);
   }
   auto add = [&](Expr number, ValueRange sum) -> KernelBuilder::Values {
-    return {b.map(place.type, {sum[0], token(number)},
-                  [](Elements x, Expr, Expr) { return x[0] + x[1]; })};
+    return {b.combine(Combine::add, sum[0], token(number))};
   };
   Value sum = b.loop(tokens, b.fill(place.type, 0), add)[0];
   return b.map(place.type, sum,
