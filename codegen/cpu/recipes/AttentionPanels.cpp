@@ -37,9 +37,9 @@ static Value emitBound(KernelEmitter &e, Expr row,
   SmallVector<int32_t> numbers(steps.rows.begin(), steps.rows.end());
   Expr table = e.compute<arith::ConstantOp>(b.getI32VectorAttr(numbers));
   Expr isTaken = table <= toInteger(row, b.getI32Type());
-  return toIndex(
-             reduceVector(vector::CombiningKind::ADD,
-                         e.compute<arith::ExtUIOp>(table.getType(), isTaken))) +
+  return toIndex(reduceVector(
+             vector::CombiningKind::ADD,
+             e.compute<arith::ExtUIOp>(table.getType(), isTaken))) +
          steps.first;
 }
 
