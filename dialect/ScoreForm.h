@@ -62,8 +62,8 @@ public:
   llvm::SmallVector<mlir::Value> conditions;
 
   bool isRaw() const { return early == region.getRaw(); }
-  /// The greatest factor that an exponential takes on: it is to the base of two,
-  /// and f32 holds the factor of that too.
+  /// The greatest factor that an exponential takes on: it is to the base of
+  /// two, and f32 holds the factor of that too.
   static constexpr double kMostFactor = 0x1p127;
   bool leavesFactor() const { return factor > 0 && factor <= kMostFactor; }
   unsigned sourcesOf(mlir::Value value) const { return sources.lookup(value); }

@@ -463,9 +463,8 @@ std::optional<RowSteps> SliceOp::getSourceRows() {
   if (staticSize(whole.take_front(axis)) == 1) {
     return RowSteps{first, 1};
   }
-  return part[axis] * inner == 1
-             ? std::optional(RowSteps{first, whole[axis]})
-             : std::nullopt;
+  return part[axis] * inner == 1 ? std::optional(RowSteps{first, whole[axis]})
+                                 : std::nullopt;
 }
 
 IterationSpace SliceOp::getIterationSpace() {

@@ -65,8 +65,8 @@ inline constexpr int64_t kMostMatrixBytes = (int64_t(1) << 31) - 1;
 /// Bytes that global memory moves at least, from a multiple of as many on.
 inline constexpr int64_t kSectorBytes = 32;
 
-/// What rows of so many bytes begin at multiples of in memory: sectors, of which
-/// whole ones are moved, unless the rows would be longer by more than an
+/// What rows of so many bytes begin at multiples of in memory: sectors, of
+/// which whole ones are moved, unless the rows would be longer by more than an
 /// eighth; then chunks, which are copied at once.
 inline int64_t alignmentOfRows(int64_t bytes) {
   int64_t longer = llvm::alignTo(bytes, kSectorBytes) - bytes;

@@ -134,8 +134,7 @@ llvm::Expected<ProgramRun> runProgram(llvm::ArrayRef<std::string> words) {
   pid_t process = 0;
   if (std::error_code code = startProcess(words, said.getDescriptor(),
                                           said.getDescriptor(), process)) {
-    return llvm::createStringError(code,
-                                   "it cannot be run: " + code.message());
+    return llvm::createStringError(code, "it cannot be run: " + code.message());
   }
   ProgramRun run;
   run.failure = waitForProcess(process);

@@ -293,8 +293,8 @@ CompiledProgram::run(llvm::ArrayRef<HostTensor> inputs, int32_t threads,
   if (inspection->set_sums) {
     inspection->set_sums(context, sums);
   }
-  hova_status status = ran ? runFunction(context, given.data(), wanted.data())
-                           : HOVA_REJECTED;
+  hova_status status =
+      ran ? runFunction(context, given.data(), wanted.data()) : HOVA_REJECTED;
   ran = status == HOVA_OK && state.status == HOVA_OK;
   std::string reason = message(context);
   // A GPU starts in a third of a second, and there is no other way to run on
@@ -305,11 +305,10 @@ CompiledProgram::run(llvm::ArrayRef<HostTensor> inputs, int32_t threads,
     destroy(context);
   }
   if (!ran) {
-    return llvm::createStringError(status == HOVA_OUT_OF_MEMORY
-                                       ? std::errc::not_enough_memory
-                                       : std::errc::invalid_argument,
-                                   "the compiled program fails: %s",
-                                   reason.c_str());
+    return llvm::createStringError(
+        status == HOVA_OUT_OF_MEMORY ? std::errc::not_enough_memory
+                                     : std::errc::invalid_argument,
+        "the compiled program fails: %s", reason.c_str());
   }
   llvm::SmallVector<HostTensor> outputs;
   for (auto [i, result] : llvm::enumerate(results)) {

@@ -84,7 +84,8 @@ Roles maskRoles() {
        "booleans, true = attend; [batch, heads, Nq, Nk], where all axes but "
        "the last may be 1"},
       {"score_bias", false, false,
-       "numbers added to the scores, shaped as mask; none where it is a list of "
+       "numbers added to the scores, shaped as mask; none where it is a list "
+       "of "
        "results that is empty"},
   };
 }

@@ -196,9 +196,8 @@ LogicalResult ProgramTiler::placeRows(RowViewOpInterface view) {
            << place.bytes << " of a value on, expects a multiple of "
            << kArenaAlignment;
   }
-  place.type =
-      bufferType(cast<RankedTensorType>(view->getResult(0).getType()),
-                 rows.step * stride);
+  place.type = bufferType(cast<RankedTensorType>(view->getResult(0).getType()),
+                          rows.step * stride);
   place.isPart = true;
   places[view->getResult(0)] = place;
   return success();

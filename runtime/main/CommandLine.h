@@ -31,8 +31,8 @@ typedef struct command_line {
   const char *kernel; ///< path, measured alone; null: the whole model
   const char *target; ///< null: the first whose machine is there
   int32_t device;
-  double rtol;    ///< NaN: by the type of the program
-  double atol;    ///< the same
+  double rtol; ///< NaN: by the type of the program
+  double atol; ///< the same
   uint64_t seed;
   uint64_t warmup;
   uint64_t repetitions;

@@ -155,7 +155,8 @@ TEST_P(IterationSpaces, ReadTheSameRowWhereTheySaySo) {
 }
 
 /// What passes rely on: rows of a product and of a norm, but heads of an
-/// attention, and blocks of tokens of a linear one and where queries see blocks.
+/// attention, and blocks of tokens of a linear one and where queries see
+/// blocks.
 TEST_P(IterationSpaces, HaveUnits) {
   auto attention = dyn_cast<AttentionOp>(op);
   int64_t blocks = isa<KeySummaryOp, SummaryAttentionOp>(op) ? 2

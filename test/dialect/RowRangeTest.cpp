@@ -71,14 +71,13 @@ TEST(RowRanges, are_rows_of_the_whole) {
     }
   }
   // Of blocks of two, those of the first and the last, which has one row.
-  std::map<std::string, int64_t> expected = {
-      {"additive", 6},
-      {"attention", 6},
-      {"attention_to_blocks", 4},
-      {"attention_to_blocks_shared", 4},
-      {"layer_pool", 6},
-      {"linear_attention", 6},
-      {"linear_attention_shared", 6}};
+  std::map<std::string, int64_t> expected = {{"additive", 6},
+                                             {"attention", 6},
+                                             {"attention_to_blocks", 4},
+                                             {"attention_to_blocks_shared", 4},
+                                             {"layer_pool", 6},
+                                             {"linear_attention", 6},
+                                             {"linear_attention_shared", 6}};
   EXPECT_EQ(compared, expected);
 }
 

@@ -132,8 +132,9 @@ static Expected<MachineCode> assemble(StringRef ptxas, StringRef ptx,
   if (Error error = joinErrors(source.write(ptx), result.write(""))) {
     return error;
   }
-  Expected<ProgramRun> answer = runProgram({ptxas.str(), "-v", "-arch=" + chip.str(),
-                                 source.getPath(), "-o", result.getPath()});
+  Expected<ProgramRun> answer =
+      runProgram({ptxas.str(), "-v", "-arch=" + chip.str(), source.getPath(),
+                  "-o", result.getPath()});
   if (!answer) {
     return answer.takeError();
   }
