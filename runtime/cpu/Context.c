@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "runtime/Arguments.h"
+#include "runtime/HugePages.h"
 #include "runtime/Image.h"
 #include "runtime/Machine.h"
 #include "runtime/cpu/Scratch.h"
@@ -15,7 +16,6 @@
 #include <sys/mman.h>
 
 #define MAX_THREADS 1024
-#define HUGE_PAGE (UINT64_C(2) << 20)
 
 typedef struct cpu_context {
   hova_context base;
@@ -107,8 +107,8 @@ static hova_status allocate_arena(cpu_context *context) {
     return HOVA_OK;
   }
   void *memory = MAP_FAILED;
-  if (fits && hova_add(bytes, 2 * HUGE_PAGE, &reserved)) {
-    reserved &= ~(HUGE_PAGE - 1);
+  if (fits && hova_add(bytes, 2 * HOVA_HUGE_PAGE, &reserved)) {
+    reserved &= ~(HOVA_HUGE_PAGE - 1);
     memory = mmap(NULL, (size_t)reserved, PROT_READ | PROT_WRITE,
                   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   }
@@ -122,7 +122,8 @@ static hova_status allocate_arena(cpu_context *context) {
   context->memory_bytes = bytes;
   context->arena_memory = memory;
   context->arena_memory_bytes = reserved;
-  uintptr_t start = ((uintptr_t)memory + HUGE_PAGE - 1) & ~(HUGE_PAGE - 1);
+  uintptr_t start =
+      ((uintptr_t)memory + HOVA_HUGE_PAGE - 1) & ~(HOVA_HUGE_PAGE - 1);
   context->job.arena = (char *)start;
   uint64_t number;
   if (context->base.level->launches &&
@@ -134,8 +135,7 @@ static hova_status allocate_arena(cpu_context *context) {
                      context->base.program->name, (unsigned long long)number,
                      context->threads);
   }
-  // Only a hint: without huge pages the program is slower, not wrong.
-  madvise((void *)start, (size_t)bytes, MADV_HUGEPAGE);
+  hova_advise_huge_pages((void *)start, bytes);
   return HOVA_OK;
 }
 

@@ -3,9 +3,10 @@
 
 #include "runtime/main/Tensors.h"
 
-#include "runtime/Elements.h"
-#include "runtime/Npy.h"
 #include "runtime/Arguments.h"
+#include "runtime/Elements.h"
+#include "runtime/HugePages.h"
+#include "runtime/Npy.h"
 #include "runtime/main/Files.h"
 
 #include <math.h>
@@ -25,11 +26,16 @@ static hova_status allocate(uint32_t count, const hova_tensor_info *infos,
   }
   for (uint32_t i = 0; i < count; ++i) {
     uint64_t bytes = hova_info_bytes(&infos[i]);
-    void *data = aligned_alloc(64, (bytes + 64) & ~UINT64_C(63));
+    bool isLarge = bytes >= HOVA_HUGE_PAGE;
+    void *data = aligned_alloc(isLarge ? HOVA_HUGE_PAGE : 64,
+                               (bytes + 64) & ~UINT64_C(63));
     if (!data) {
       return hova_fail(error, HOVA_OUT_OF_MEMORY,
                        "out of memory: '%s' takes %llu bytes", infos[i].name,
                        (unsigned long long)bytes);
+    }
+    if (isLarge) {
+      hova_advise_huge_pages(data, bytes);
     }
     memset(data, 0, bytes);
     // The view is only read.
