@@ -53,8 +53,8 @@ private:
   // AttentionRecipe.cpp
   void pack(Expr unit, Expr block);
   void emitBlock();
-  /// Prefetches the rows of the next unit that belong to a query: they lie a
-  /// few lines each in rows of all heads, which the processor does not foresee.
+  /// Prefetches a query's result, and its share of the next block and the next
+  /// unit: a few lines each in rows of all heads, which no processor foresees.
   void prefetchNext(Expr query);
   void emitScores();
   void emitSumsOfTerms();

@@ -114,6 +114,10 @@ void AttentionEmitter::emitBlock() {
 }
 
 void AttentionEmitter::prefetchNext(Expr query) {
+  Expr current = queryRow + query, last = layout.batch * layout.queries - 1;
+  e.prefetchLarge(op.getResult(), current, resultColumn, layout.valueWidth);
+  e.prefetchLarge(op.getQuery(), min(current + height, last), queryColumn,
+                  layout.keyWidth);
   if (layout.queryBlocks > 1) {
     return; // it is mostly the same head
   }

@@ -153,14 +153,6 @@ double AttentionEmitter::exponent() {
   return (form.leavesFactor() ? form.factor : 1) / std::log(2.0);
 }
 
-/// The product of a maximum in f32 is off by one half at most up to here, which
-/// all exponentials of the row share. Far beyond it is off by so much that they
-/// are all 0 or infinite.
-static double farthestMaximum(double exponent) {
-  double largest = std::numeric_limits<float>::max();
-  return std::min(0x1p24 / exponent, largest);
-}
-
 void AttentionEmitter::emitMaximum(Expr i) {
   auto addScores = [&](const KeyPanel &panel, Expr all) {
     Expr score = loadScores(i, panel);
@@ -177,10 +169,14 @@ void AttentionEmitter::emitMaximum(Expr i) {
           maxima, 0, i);
 }
 
+/// Up to `farthest` the product of a maximum in f32 is off by one half at most,
+/// which all exponentials of the row share. Far beyond it is off by so much
+/// that they are all 0 or infinite.
 Expr AttentionEmitter::areFar(Expr from, int64_t height) {
+  double largest = std::numeric_limits<float>::max();
+  double farthest = std::min(0x1p24 / exponent(), largest);
   int64_t lanes = llvm::PowerOf2Ceil(height);
-  return abs(e.load(maxima, 0, {from, lanes, height})) >
-         farthestMaximum(exponent());
+  return abs(e.load(maxima, 0, {from, lanes, height})) > farthest;
 }
 
 /// Whether all scores of a row were -inf if they had been 0 before the masks.

@@ -367,6 +367,14 @@ void KernelEmitter::prefetchRow(Value matrix, Expr row, Expr column,
           [&](Expr offset) { prefetch(matrix, {row, column + offset}); });
 }
 
+void KernelEmitter::prefetchLarge(Value tensor, Expr row, Expr column,
+                                  int64_t width) {
+  Value matrix = buffer(tensor);
+  if (bytesOf(cast<MemRefType>(matrix.getType())) > CpuFacts::cachedBytes) {
+    prefetchRow(matrix, row, column, width);
+  }
+}
+
 //===----------------------------------------------------------------------===//
 // Loops
 //===----------------------------------------------------------------------===//

@@ -225,6 +225,8 @@ public:
                 CacheLevel level = CacheLevel::second);
   /// Prefetches the lines of `width` elements of a matrix's row.
   void prefetchRow(mlir::Value matrix, Expr row, Expr column, int64_t width);
+  /// The same of a tensor, unless it is so small that the caches keep it.
+  void prefetchLarge(mlir::Value tensor, Expr row, Expr column, int64_t width);
 
   //===--------------------------------------------------------------------===//
   // Loops

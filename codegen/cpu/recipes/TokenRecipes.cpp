@@ -58,10 +58,6 @@ static void emitEmbedding(KernelEmitter &e, EmbeddingOp op) {
   Value ids = e.buffer(op.getIds()), table = e.buffer(op.getTable());
   int64_t tokens = shapeOf(op.getIds()).back();
   int64_t width = shapeOf(op.getResult()).back();
-  auto type = cast<MemRefType>(table.getType());
-  // Whether the table does not stay in the caches by itself.
-  bool isLarge = type.getNumElements() * type.getElementTypeBitWidth() / 8 >
-                 CpuFacts::cachedTableBytes;
   auto idOf = [&](Expr row) {
     return toIndex(e.load(ids, row / tokens, row % tokens));
   };
@@ -74,8 +70,9 @@ static void emitEmbedding(KernelEmitter &e, EmbeddingOp op) {
     MatrixPlace source{table, {id, 0}};
     if (op.getTransposed()) {
       source = {copyColumn(e, table, id, idAfter(row, 1)), {0, 0}};
-    } else if (isLarge) {
-      e.prefetchRow(table, idAfter(row, CpuFacts::prefetchDistance), 0, width);
+    } else {
+      Expr later = idAfter(row, CpuFacts::prefetchDistance);
+      e.prefetchLarge(op.getTable(), later, 0, width);
     }
     e.copyRow(source, row, width);
   });
