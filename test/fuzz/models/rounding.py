@@ -49,11 +49,11 @@ STORAGES = {
 STORED_UNITS = {"f32": 0, "bf16": 2**16, "f16": 2**13}
 
 
-def meet(heads):
+def meet(heads, stored):
     """Heads [B, M, N, d] that one block-diagonal matrix maps: its zeros make NaN of what
-    is not finite, in all other heads of the row (docs/rationale/proof.md).
+    is not finite as it is stored, in all other heads of the row (docs/rationale/proof.md).
     """
-    broken = ~np.isfinite(heads).all(axis=-1, keepdims=True)
+    broken = ~np.isfinite(stored).all(axis=-1, keepdims=True)
     elsewhere = broken.sum(axis=1, keepdims=True) > broken
     return np.where(elsewhere, heads.dtype.type(np.nan), heads)
 
@@ -131,8 +131,12 @@ class Exact(net.Net):
 
     def attend(self, path, q, k, v, kind="softmax", **options):
         if kind == "additive":
-            q, k = meet(q), meet(k)
+            q, k = meet(q, self.as_stored(q)), meet(k, self.as_stored(k))
         return super().attend(path, q, k, v, kind=kind, **options)
+
+    def as_stored(self, x):
+        """Without noise; nothing leaves the range of an exact number."""
+        return x
 
     def mix(self, weights, v):
         """A key without any weight does not count, even if its value is NaN.
@@ -262,6 +266,9 @@ class Plain(Exact):
         result = super().project_tokens(name, x, shape)
         broken = ~np.isfinite(x).all(axis=(1, 2, 3), keepdims=True)
         return np.where(broken & (not self.strict), np.float32(self.unknown), result)
+
+    def as_stored(self, x):
+        return self.round(x)
 
     def stored(self, x):
         return self.round(

@@ -16,6 +16,7 @@ import pytest
 from expressions import evaluate
 from judge import judge
 from model import Model
+from rounding import STORAGES, meet
 from shrink import shrink, smaller_expressions
 from trial import HOVA, Trial, Verdict, bits, run_all
 
@@ -156,6 +157,15 @@ def test_judge_knows_nothing_where_float32_overflows():
     plains = [np.array([np.nan, 2.0, np.inf])] * 6
     assert judge(np.array([np.inf, 2.0, np.inf]), want, plains) is None
     assert judge(np.array([np.inf, 2.0, 3.0]), want, plains)
+
+
+def test_heads_meet_where_their_storage_overflows():
+    heads = np.array([1.0, 7e4], np.float32).reshape(1, 2, 1, 1)
+    with np.errstate(over="ignore"):
+        met = {name: meet(heads, store(heads)).ravel() for name, store in STORAGES.items()}
+    np.testing.assert_array_equal(met["f16"], np.array([np.nan, 7e4], np.float32))
+    for name in ("f32", "bf16"):
+        np.testing.assert_array_equal(met[name], heads.ravel())
 
 
 def test_expressions_follow_the_description():
