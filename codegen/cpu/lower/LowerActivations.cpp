@@ -11,7 +11,8 @@
 // Where the target picks entries of a table for all lanes at once, GELU needs
 // no exponential: its tail is a polynomial in 16 pieces, and the piece of an
 // argument is found as n is, by an addition that rounds. Results that are only
-// rounded to bf16 have a shorter polynomial.
+// rounded to bf16 have a shorter polynomial, and hyperbolic tangents have one:
+// where all users round, or where an operation says so (fastmath<afn>).
 //
 // No function divides by or subtracts nearly equal numbers, so there is no
 // tail where digits cancel. Coefficients are least-maximum fits against
@@ -63,7 +64,8 @@ public:
   /// 2^(x + offset); see `hova.exp2`.
   Value exp2(Value x, int64_t offset = 0);
   Value exp(Value x);
-  Value tanh(Value x);
+  /// `isRough`: what becomes of the result is rounded to bf16.
+  Value tanh(Value x, bool isRough);
 
 private:
   /// `y = n + r`; `rounded` holds n + 127 in its low bits.
@@ -88,6 +90,11 @@ private:
   /// polynomial is of `argument`.
   Value geluByPiece(Value x, Value u, Value rounded, Value argument,
                     Pieces pieces);
+  Value tanhByPieces(Value x);
+  /// Splits u = k / 2 + r; `rounded` holds k in its low bits.
+  Split splitHalves(Value u);
+  /// The polynomial of `argument` in the piece in the low bits of `rounded`.
+  Value polynomialOfPiece(Value rounded, Value argument, Pieces pieces);
   Value geluErf(Value x);
   Value geluTanh(Value x);
   Value sigmoid(Value x);
@@ -192,7 +199,7 @@ Value Expression::activation(ActivationKind kind, Value x, bool isRounded) {
            : lookups ? geluByPieces(x, kTanhPieces)
                      : geluTanh(x);
   case ActivationKind::tanh:
-    return tanh(x);
+    return tanh(x, isRounded);
   case ActivationKind::sigmoid:
     return sigmoid(x);
   }
@@ -204,9 +211,13 @@ Value Expression::relu(Value x) { return atLeast(0, x); }
 Value Expression::geluByPieces(Value x, Pieces pieces) {
   // The last piece is 0; its middle is where larger arguments go.
   Value u = atMost(7.5, abs(x));
+  Split split = splitHalves(u);
+  return geluByPiece(x, u, split.rounded, split.rest, pieces);
+}
+
+Expression::Split Expression::splitHalves(Value u) {
   Value rounded = add(u, constant(kRoundToHalf));
-  Value rest = sub(u, sub(rounded, constant(kRoundToHalf)));
-  return geluByPiece(x, u, rounded, rest, pieces);
+  return {rounded, sub(u, sub(rounded, constant(kRoundToHalf)))};
 }
 
 Value Expression::geluByCoarsePieces(Value x, Pieces pieces) {
@@ -219,6 +230,12 @@ Value Expression::geluByCoarsePieces(Value x, Pieces pieces) {
 
 Value Expression::geluByPiece(Value x, Value u, Value rounded, Value argument,
                               Pieces pieces) {
+  Value q = polynomialOfPiece(rounded, argument, pieces);
+  return fma(arith::NegFOp::create(b, u), q, relu(x));
+}
+
+Value Expression::polynomialOfPiece(Value rounded, Value argument,
+                                    Pieces pieces) {
   Value piece = arith::BitcastOp::create(
       b, VectorType::get(type.getShape(), b.getI32Type()), rounded);
   auto tableType = VectorType::get({kLookupEntries}, type.getElementType());
@@ -228,7 +245,7 @@ Value Expression::geluByPiece(Value x, Value u, Value rounded, Value argument,
         b, type, piece, DenseFPElementsAttr::get(tableType, coefficients));
     q = q ? fma(q, argument, own) : own;
   }
-  return fma(arith::NegFOp::create(b, u), q, relu(x));
+  return q;
 }
 
 /// max(x, 0) - u q(u), u = |x|, q(u) = erfc(u / sqrt 2) / 2 = 2^p(u).
@@ -253,9 +270,20 @@ Value Expression::geluTanh(Value x) {
   return sub(relu(x), mul(u, tail));
 }
 
+/// sign(x) u g(u), u = |x|, g(u) = tanh(u) / u in pieces.
+Value Expression::tanhByPieces(Value x) {
+  Value u = atMost(kTanhEnd, abs(x));
+  Split split = splitHalves(u);
+  Value ratio = polynomialOfPiece(split.rounded, split.rest, kTanhRatioPieces);
+  return math::CopySignOp::create(b, mul(u, ratio), x);
+}
+
 /// sign(x) (1 - e) / (1 + e), e = exp(-2 |x|), by way of e - 1, which keeps
 /// its digits where e is nearly 1.
-Value Expression::tanh(Value x) {
+Value Expression::tanh(Value x, bool isRough) {
+  if (isRough && lookups) {
+    return tanhByPieces(x);
+  }
   // From 9.02 on the result is 1 in f32.
   Value u = atMost(10, abs(x));
   Split split = splitProduct(u, -2 / std::log(2.0));
@@ -319,7 +347,9 @@ private:
                           isRoundedToBf16(own.getResult()));
         })
         .Case([&](math::TanhOp own) {
-          return with(own.getOperand()).tanh(own.getOperand());
+          bool isRough = arith::bitEnumContainsAny(own.getFastmath(),
+                                                   arith::FastMathFlags::afn);
+          return with(own.getOperand()).tanh(own.getOperand(), isRough);
         })
         .Case([&](math::ExpOp own) {
           return with(own.getOperand()).exp(own.getOperand());

@@ -15,6 +15,7 @@
 #include "codegen/cpu/schedule/WeightLayouts.h"
 #include "dialect/DenseOps.h"
 #include "dialect/Shapes.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "passes/Columns.h"
 #include "passes/Verdict.h"
 #include "llvm/Support/DebugLog.h"
@@ -77,6 +78,13 @@ static bool sumsMoreThan(int64_t most, KernelOp kernel) {
                                getElementTypeOrSelf(op.getWeight()).isF32() &&
                                shapeOf(op.getX()).back() > most;
                       });
+}
+
+/// Products of pairs of bf16 make the scores, and round what becomes of them:
+/// a function of a score needs few digits more than bf16 has.
+static void allowRoughTangents(KernelOp kernel) {
+  kernel.walk(
+      [](math::TanhOp op) { op.setFastmath(arith::FastMathFlags::afn); });
 }
 
 //===----------------------------------------------------------------------===//
@@ -148,6 +156,9 @@ struct AssignCpuSchedulePass final
       // Without an instruction for them shifts and masks cost what they save.
       auto recipe = dyn_cast<CpuRecipeOpInterface>(first);
       schedule.pairs = bf16 && recipe && recipe.canMultiplyPairs();
+      if (schedule.pairs) {
+        allowRoughTangents(kernel);
+      }
       formStages(kernel, facts);
       schedule.write(kernel);
       kernel.walk([&](CpuRecipeOpInterface op) {

@@ -96,6 +96,50 @@ func.func @is_coarse_in_gelu_tanh(%x: vector<8xf32>) -> vector<8xbf16> {
 
 // -----
 
+// The ratio of the tangent to its argument is picked, so that small ones keep
+// their digits.
+// CHECK-LABEL: @is_rough_where_a_tangent_may_be
+// CHECK-SAME: %[[X:.*]]: vector<8xf32>
+// CHECK: %[[U:.*]] = arith.select
+// CHECK: %[[ROUNDED:.*]] = arith.addf %[[U]], %[[MAGIC:.*]] :
+// CHECK: %[[MIDDLE:.*]] = arith.subf %[[ROUNDED]], %[[MAGIC_AGAIN:.*]] :
+// CHECK: %[[REST:.*]] = arith.subf %[[U]], %[[MIDDLE]]
+// CHECK: %[[PIECE:.*]] = arith.bitcast %[[ROUNDED]] : vector<8xf32> to vector<8xi32>
+// CHECK-COUNT-5: hova_cpu.lookup %[[PIECE]]
+// CHECK: %[[RATIO:.*]] = math.fma %{{.*}}, %[[REST]], %{{.*}}
+// CHECK: %[[SIZE:.*]] = arith.mulf %[[U]], %[[RATIO]]
+// CHECK: %[[Y:.*]] = math.copysign %[[SIZE]], %[[X]]
+// CHECK: return %[[Y]]
+func.func @is_rough_where_a_tangent_may_be(%x: vector<8xf32>) -> vector<8xf32> {
+  %y = math.tanh %x fastmath<afn> : vector<8xf32>
+  return %y : vector<8xf32>
+}
+
+// -----
+
+// CHECK-LABEL: @is_rough_where_a_tangent_is_rounded_to_bf16
+// CHECK-NOT: arith.divf
+// CHECK-COUNT-5: hova_cpu.lookup
+// CHECK-NOT: {{hova_cpu.lookup|arith.divf}}
+// CHECK: return
+func.func @is_rough_where_a_tangent_is_rounded_to_bf16(%x: vector<8xf32>) -> vector<8xbf16> {
+  %y = hova.activation tanh %x : vector<8xf32>
+  %r = arith.truncf %y : vector<8xf32> to vector<8xbf16>
+  return %r : vector<8xbf16>
+}
+
+// -----
+
+// CHECK-LABEL: @is_exact_where_a_tangent_may_only_be_reordered
+// CHECK-NOT: hova_cpu.lookup
+// CHECK: return
+func.func @is_exact_where_a_tangent_may_only_be_reordered(%x: vector<8xf32>) -> vector<8xf32> {
+  %y = math.tanh %x fastmath<reassoc> : vector<8xf32>
+  return %y : vector<8xf32>
+}
+
+// -----
+
 // CHECK-LABEL: @is_exact_where_some_is_not_rounded
 // CHECK-COUNT-6: hova_cpu.lookup
 func.func @is_exact_where_some_is_not_rounded(%x: vector<8xf32>) -> (vector<8xbf16>, vector<8xf32>) {
