@@ -95,8 +95,9 @@ struct CpuFacts {
   /// cache: 86 instead of 114 GFLOP/s for a left operand with a stride of 4096
   /// bytes.
   static constexpr int64_t aliasBytes = 1024;
-  /// Tensors up to this size stay in the caches by themselves.
-  static constexpr int64_t cachedBytes = 1 << 18;
+  /// Tensors up to this size stay in the second-level caches by themselves: two
+  /// threads have 2 MiB or more.
+  static constexpr int64_t cachedBytes = 1 << 21;
   /// A row of a larger table is prefetched this many rows before it is copied:
   /// the processor does not foresee which.
   static constexpr int64_t prefetchDistance = 4;

@@ -54,11 +54,11 @@ func.func @main(%q: tensor<2x7x80xf32>, %k: tensor<2x32x80xf32>, %v: tensor<2x32
 
 // -----
 
-// Caches keep no result or queries of more than 256 KiB: each query prefetches
+// Caches keep no result or queries of more than 2 MiB: each query prefetches
 // its row of the result, and the row of the next block's query, at most the
 // last one.
 // CHECK-LABEL: func.func private @kernel_prefetches_the_next_block(
-// CHECK-SAME: %[[Q:.*]]: memref<840x80xf32> {llvm.noalias}, %{{.*}}: memref<32x80xf32> {llvm.noalias}, %{{.*}}: memref<32x80xf32> {llvm.noalias}, %[[R:.*]]: memref<840x80xf32> {llvm.noalias}, %{{.*}}: index, %{{.*}}: index)
+// CHECK-SAME: %[[Q:.*]]: memref<6559x80xf32> {llvm.noalias}, %{{.*}}: memref<32x80xf32> {llvm.noalias}, %{{.*}}: memref<32x80xf32> {llvm.noalias}, %[[R:.*]]: memref<6559x80xf32> {llvm.noalias}, %{{.*}}: index, %{{.*}}: index)
 // CHECK: %[[COLUMN:.*]] = arith.muli %{{.*}}, %c40
 // CHECK: vector.reduction <or>
 // CHECK: memref.store
@@ -69,25 +69,25 @@ func.func @main(%q: tensor<2x7x80xf32>, %k: tensor<2x32x80xf32>, %v: tensor<2x32
 // CHECK: %[[PLACE:.*]] = arith.addi %[[COLUMN]], %[[LINE]]
 // CHECK: memref.prefetch %[[R]][%[[ROW]], %[[PLACE]]], read, locality<2>, data
 // CHECK: %[[LATER:.*]] = arith.addi %[[ROW]], %c7
-// CHECK: %[[AT:.*]] = arith.minui %[[LATER]], %c839
+// CHECK: %[[AT:.*]] = arith.minui %[[LATER]], %c6558
 // CHECK: memref.prefetch %[[Q]][%[[AT]], %{{.*}}], read, locality<2>, data
 // CHECK: hova.exp2
-func.func @main(%q: tensor<1x840x80xf32>, %k: tensor<1x32x80xf32>, %v: tensor<1x32x80xf32>) -> tensor<1x840x80xf32> {
+func.func @main(%q: tensor<1x6559x80xf32>, %k: tensor<1x32x80xf32>, %v: tensor<1x32x80xf32>) -> tensor<1x6559x80xf32> {
   %out = hova.kernel "prefetches_the_next_block" units<batch 1, head 2> (%q, %k, %v) attributes {schedule = #hova_cpu.schedule<tile = 7x16, lanes = 32, grain = 1>} {
-  ^bb0(%q_: tensor<1x840x80xf32>, %k_: tensor<1x32x80xf32>, %v_: tensor<1x32x80xf32>):
+  ^bb0(%q_: tensor<1x6559x80xf32>, %k_: tensor<1x32x80xf32>, %v_: tensor<1x32x80xf32>):
     %r_out = hova.stage [#hova.layout<rows 80>] {
       %r = hova.attention %q_, %k_, %v_
           {heads = 2 : i64}
-          : (tensor<1x840x80xf32>, tensor<1x32x80xf32>, tensor<1x32x80xf32>) -> tensor<1x840x80xf32> scores {
+          : (tensor<1x6559x80xf32>, tensor<1x32x80xf32>, tensor<1x32x80xf32>) -> tensor<1x6559x80xf32> scores {
       ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index):
         %scale = hova.number 0.25
         %scaled = arith.mulf %raw, %scale : f32
         %all = arith.constant true
         hova.score_yield %scaled kept %all
       }
-      hova.yield %r : tensor<1x840x80xf32>
-    } : tensor<1x840x80xf32>
-    hova.yield %r_out : tensor<1x840x80xf32>
-  } : (tensor<1x840x80xf32>, tensor<1x32x80xf32>, tensor<1x32x80xf32>) -> tensor<1x840x80xf32>
-  return %out : tensor<1x840x80xf32>
+      hova.yield %r : tensor<1x6559x80xf32>
+    } : tensor<1x6559x80xf32>
+    hova.yield %r_out : tensor<1x6559x80xf32>
+  } : (tensor<1x6559x80xf32>, tensor<1x32x80xf32>, tensor<1x32x80xf32>) -> tensor<1x6559x80xf32>
+  return %out : tensor<1x6559x80xf32>
 }

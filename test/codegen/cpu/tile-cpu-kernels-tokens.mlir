@@ -37,7 +37,7 @@ func.func private @weights() {
 // Rows of a table larger than the caches: the fourth token from here, at most the last,
 // line by line.
 // CHECK-LABEL: func.func private @kernel_prefetches_rows(
-// CHECK-SAME: %[[IDS:.*]]: memref<1x8xi32> {llvm.noalias}, %[[TABLE:.*]]: memref<5000x40xbf16> {llvm.noalias}, %{{.*}}: index, %[[END:.*]]: index)
+// CHECK-SAME: %[[IDS:.*]]: memref<1x8xi32> {llvm.noalias}, %[[TABLE:.*]]: memref<28000x40xbf16> {llvm.noalias}, %{{.*}}: index, %[[END:.*]]: index)
 // CHECK: scf.for %[[ROW:.*]] = %{{.*}} to %[[END]]
 // CHECK: %[[FOURTH:.*]] = arith.addi %[[ROW]], %c4
 // CHECK: %[[LAST:.*]] = arith.subi %[[END]], %c1
@@ -49,20 +49,20 @@ func.func private @weights() {
 // CHECK: memref.prefetch %[[TABLE]][%[[ID]], %[[LINE]]], read, locality<2>, data
 // CHECK: vector.load %[[TABLE]]
 func.func @main(%x: tensor<1x8xi32>) -> tensor<1x8x40xf32> {
-  %t = hova.image_weight "t" : tensor<5000x40xbf16>
+  %t = hova.image_weight "t" : tensor<28000x40xbf16>
   %out = hova.kernel "prefetches_rows" units<batch 1, token 8> (%x, %t) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 100, k_block = 256, block = 256>} {
-  ^bb0(%x_: tensor<1x8xi32>, %t_: tensor<5000x40xbf16>):
+  ^bb0(%x_: tensor<1x8xi32>, %t_: tensor<28000x40xbf16>):
     %r_out = hova.stage [#hova.layout<rows 40>] {
-      %r = hova.embedding %x_, %t_ : tensor<1x8xi32>, tensor<5000x40xbf16> -> tensor<1x8x40xf32>
+      %r = hova.embedding %x_, %t_ : tensor<1x8xi32>, tensor<28000x40xbf16> -> tensor<1x8x40xf32>
       hova.yield %r : tensor<1x8x40xf32>
     } : tensor<1x8x40xf32>
     hova.yield %r_out : tensor<1x8x40xf32>
-  } : (tensor<1x8xi32>, tensor<5000x40xbf16>) -> tensor<1x8x40xf32>
+  } : (tensor<1x8xi32>, tensor<28000x40xbf16>) -> tensor<1x8x40xf32>
   return %out : tensor<1x8x40xf32>
 }
 func.func private @weights() {
-  %t = hova.weight "t" : tensor<5000x40xbf16>
-  hova.store_weight "t", %t : tensor<5000x40xbf16>
+  %t = hova.weight "t" : tensor<28000x40xbf16>
+  hova.store_weight "t", %t : tensor<28000x40xbf16>
   return
 }
 
