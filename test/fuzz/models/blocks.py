@@ -144,8 +144,10 @@ class BlockUse:
         inputs = {}
         for key, value in use.inputs.items():
             inputs[key] = builder.scope.like(value)
+        # A repetition hands on the only result, or one with the name of the input.
+        result, shape = next(iter(use.results.items()))
         repeatable = (
-            use.inner.repeats and next(iter(use.results.values())) == inputs["x"].shape
+            use.inner.repeats and result in ("", "x") and shape == inputs["x"].shape
         )
         repeat = (
             builder.rng.choice((1, 2)) if repeatable and len(use.results) == 1 else None

@@ -227,6 +227,18 @@ class Plain(Exact):
         self.scores = np.where(leaves, np.float32(self.unknown), self.scores)
         return np.where(leaves.any(axis=-1, keepdims=True), np.float32(self.unknown), result)
 
+    def weigh(self, scores, v, **options):
+        """Unknown: where weights that are divided by their sum leave the range of float32
+        with the values, since a program adds up values first.
+        """
+        result = super().weigh(scores, v, **options)
+        if options.get("normalize") != "sum":
+            return result
+        keys = self.scores.shape[-1]
+        sizes = np.abs(self.scores.astype(np.float64)) @ np.abs(v[:, :, :keys].astype(np.float64))
+        leaves = (sizes > np.finfo(np.float32).max).any(axis=-1, keepdims=True)
+        return np.where(leaves, np.float32(self.unknown), result)
+
     def additive_tables(self, *arguments):
         """A program maps keys of memory slots once, since both are weights, in float32: what
         others are mapped with is of the storage type.
