@@ -148,10 +148,10 @@ inline constexpr float kCoarseTanhPieces[][kLookupEntries] = {
 
 /// For hyperbolic tangents in front of a result that is rounded to bf16. Piece
 /// k holds tanh(u) / u around u = k / 2 as a polynomial of u - k / 2, from u =
-/// 7.25 on up to kTanhEnd, where tanh is 1 - 4.1e-7. Fitted by Lawson's
+/// 7.25 on up to kCoarseTanhEnd, where tanh is 1 - 4.1e-7. Fitted by Lawson's
 /// weights; the relative error in f32 is at most 4.1e-6, also where u is small.
-inline constexpr double kTanhEnd = 7.7;
-inline constexpr float kTanhRatioPieces[][kLookupEntries] = {
+inline constexpr double kCoarseTanhEnd = 7.7;
+inline constexpr float kCoarseTanhRatioPieces[][kLookupEntries] = {
     {0.11981093f, 0.0049690898f, -0.05281003f, -0.02080984f, -0.0024308243f,
      0.0017552376f, 0.0018226227f, 0.0012522659f, 0.00078411005f,
      0.00048352176f, 0.00030197972f, 0.00019310987f, 0.00012689427f,

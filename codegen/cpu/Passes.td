@@ -13,9 +13,10 @@ def AssignCpuSchedulePass : Pass<"hova-assign-cpu-schedule", "::mlir::ModuleOp">
     (`#hova_cpu.schedule`): the register tile, the vector length, the smallest
     thread chunk; its region is a list of stages, whose results have
     layouts; every weight that a product reads has panels. The operations are the
-    same, but hyperbolic tangents of scores that pairs of bf16 make need few more
-    digits than those have (`fastmath<afn>`). A weight that is read both as a product's operand and otherwise is
-    stored once for each. All figures come from CpuFacts.h.
+    same. Where pairs of bf16 are multiplied, hyperbolic tangents of scores may be
+    as coarse as those (`fastmath<afn>`). A weight that is read both as a product's
+    operand and otherwise is stored once for each. All figures come from
+    CpuFacts.h.
 
     ```mlir
     func.func @main(%x: tensor<1x4x8xf32>) -> tensor<1x4x8xf32> {
@@ -297,9 +298,9 @@ def LowerActivationsPass : Pass<"hova-lower-activations", "::mlir::func::FuncOp"
     max(|x|, 1e-3) for both GELUs. NaN propagates. With `lookups` the GELUs are
     polynomials in pieces whose coefficients `hova_cpu.lookup` picks: 18 instructions
     instead of 27 and, for GELU by tanh, a division. Where every user rounds the
-    result to bf16 they are 13, within 4e-4 of it down to x = -3.4, and tanh,
-    also with `fastmath<afn>`, is one in pieces too, within 4.1e-6 of it. With
-    `exponentials` `hova.exp2` stays as it is.
+    result to bf16 they are 13, within 4e-4 of it down to x = -3.4. There, and
+    with `fastmath<afn>`, tanh is a polynomial in pieces too, within 4.1e-6 of it.
+    With `exponentials` `hova.exp2` stays as it is.
 
     ```mlir
     func.func @relu(%x: vector<32xf32>) -> vector<32xf32> {

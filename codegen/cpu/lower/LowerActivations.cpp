@@ -64,8 +64,8 @@ public:
   /// 2^(x + offset); see `hova.exp2`.
   Value exp2(Value x, int64_t offset = 0);
   Value exp(Value x);
-  /// `isRough`: what becomes of the result is rounded to bf16.
-  Value tanh(Value x, bool isRough);
+  /// `isRounded`: what becomes of the result is rounded to bf16.
+  Value tanh(Value x, bool isRounded);
 
 private:
   /// `y = n + r`; `rounded` holds n + 127 in its low bits.
@@ -90,7 +90,7 @@ private:
   /// polynomial is of `argument`.
   Value geluByPiece(Value x, Value u, Value rounded, Value argument,
                     Pieces pieces);
-  Value tanhByPieces(Value x);
+  Value tanhByCoarsePieces(Value x);
   /// Splits u = k / 2 + r; `rounded` holds k in its low bits.
   Split splitHalves(Value u);
   /// The polynomial of `argument` in the piece in the low bits of `rounded`.
@@ -271,18 +271,19 @@ Value Expression::geluTanh(Value x) {
 }
 
 /// sign(x) u g(u), u = |x|, g(u) = tanh(u) / u in pieces.
-Value Expression::tanhByPieces(Value x) {
-  Value u = atMost(kTanhEnd, abs(x));
+Value Expression::tanhByCoarsePieces(Value x) {
+  Value u = atMost(kCoarseTanhEnd, abs(x));
   Split split = splitHalves(u);
-  Value ratio = polynomialOfPiece(split.rounded, split.rest, kTanhRatioPieces);
+  Value ratio =
+      polynomialOfPiece(split.rounded, split.rest, kCoarseTanhRatioPieces);
   return math::CopySignOp::create(b, mul(u, ratio), x);
 }
 
 /// sign(x) (1 - e) / (1 + e), e = exp(-2 |x|), by way of e - 1, which keeps
 /// its digits where e is nearly 1.
-Value Expression::tanh(Value x, bool isRough) {
-  if (isRough && lookups) {
-    return tanhByPieces(x);
+Value Expression::tanh(Value x, bool isRounded) {
+  if (lookups && isRounded) {
+    return tanhByCoarsePieces(x);
   }
   // From 9.02 on the result is 1 in f32.
   Value u = atMost(10, abs(x));
@@ -347,9 +348,9 @@ private:
                           isRoundedToBf16(own.getResult()));
         })
         .Case([&](math::TanhOp own) {
-          bool isRough = arith::bitEnumContainsAny(own.getFastmath(),
-                                                   arith::FastMathFlags::afn);
-          return with(own.getOperand()).tanh(own.getOperand(), isRough);
+          bool isRounded = arith::bitEnumContainsAny(own.getFastmath(),
+                                                     arith::FastMathFlags::afn);
+          return with(own.getOperand()).tanh(own.getOperand(), isRounded);
         })
         .Case([&](math::ExpOp own) {
           return with(own.getOperand()).exp(own.getOperand());

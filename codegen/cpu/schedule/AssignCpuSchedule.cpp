@@ -82,7 +82,7 @@ static bool sumsMoreThan(int64_t most, KernelOp kernel) {
 
 /// Products of pairs of bf16 make the scores, and round what becomes of them:
 /// a function of a score needs few digits more than bf16 has.
-static void allowRoughTangents(KernelOp kernel) {
+static void allowCoarseTangents(KernelOp kernel) {
   kernel.walk(
       [](math::TanhOp op) { op.setFastmath(arith::FastMathFlags::afn); });
 }
@@ -157,7 +157,7 @@ struct AssignCpuSchedulePass final
       auto recipe = dyn_cast<CpuRecipeOpInterface>(first);
       schedule.pairs = bf16 && recipe && recipe.canMultiplyPairs();
       if (schedule.pairs) {
-        allowRoughTangents(kernel);
+        allowCoarseTangents(kernel);
       }
       formStages(kernel, facts);
       schedule.write(kernel);
