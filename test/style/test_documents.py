@@ -14,6 +14,8 @@ BIN = Path(os.environ.get("HOVA_BUILD", SOURCE / "build")) / "bin"
 # Fences inside a list or a joined description are indented.
 FENCE = re.compile(r"^ *```(\w+)\n(.*?)^ *```", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)]*)?\)")
+ANCHORED = re.compile(r"\]\(([^)#\s]*)#([^)\s]+)\)")
+HEADING = re.compile(r"^#+ (.*)$", re.MULTILINE)
 QUOTED = re.compile(
     r"`((?:dialect|passes|codegen|frontend|runtime|tools|test|examples|docs|cmake)/[\w./-]*\w)`"
 )
@@ -131,6 +133,28 @@ def test_links_and_quoted_paths_exist(path):
     if not path.as_posix().startswith(GENERATED):
         missing += [q for q in QUOTED.findall(content) if not (SOURCE / q).exists()]
     assert missing == []
+
+
+def anchor(heading):
+    """How GitHub and most renderers name a heading in a link."""
+    return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=str)
+def test_links_lead_to_a_heading(path):
+    missing = []
+    for link, name in ANCHORED.findall(text(path)):
+        page = path.parent / link if link else path
+        if "://" not in link and page.suffix == ".md":
+            headings = HEADING.findall((SOURCE / page).read_text())
+            missing += [f"{link}#{name}"] if name not in map(anchor, headings) else []
+    assert missing == []
+
+
+@pytest.mark.parametrize("path", [p for p in DOCUMENTS if p.parent.name == "rationale"], ids=str)
+def test_a_rationale_is_two_screens(path):
+    """A page answers one question; a second question has a page of its own."""
+    assert len(text(path).splitlines()) <= 125
 
 
 def test_generated_pages_are_current(tmp_path):
