@@ -7,6 +7,7 @@
 #include "dialect/Shapes.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "llvm/Support/MathExtras.h"
+#include "llvm/Support/SaveAndRestore.h"
 #include <cmath>
 #include <limits>
 
@@ -46,25 +47,13 @@ ScoreLanes::ScoreLanes(KernelEmitter &emitter, const ScoreForm &form,
   slotRanges = form.findRanges(box);
 }
 
-/// Functions have a form for vectors alone.
-static bool isFunction(Operation *op) {
-  return isa<math::MathDialect>(op->getDialect());
-}
-
 void ScoreLanes::hoist(unsigned sources) {
   // The tensors themselves are the kernel's.
   unsigned others = ~(sources | ScoreForm::data);
-  // What a function is part of is a vector, too.
-  llvm::SmallDenseSet<Value> ofVectors;
   for (Operation &op : form.region.getBlock().without_terminator()) {
-    Value result = op.getResult(0);
-    unsigned own = form.sourcesOf(result);
-    if (isFunction(&op) || llvm::any_of(op.getOperands(), [&](Value operand) {
-          return ofVectors.contains(operand);
-        })) {
-      ofVectors.insert(result);
-    } else if (own && !(own & others)) {
-      expand(result);
+    unsigned own = form.sourcesOf(op.getResult(0));
+    if (own && !(own & others)) {
+      expand(op.getResult(0));
     }
   }
 }
@@ -135,10 +124,11 @@ ScoreLanes::Lanes ScoreLanes::compute(Value value) {
   for (Value operand : op->getOperands()) {
     operands.push_back(expand(operand));
   }
-  bool isUniform =
-      !isFunction(op) && llvm::all_of(operands, [](const Lanes &operand) {
-        return operand.isUniform();
-      });
+  bool isUniform = llvm::all_of(
+      operands, [](const Lanes &operand) { return operand.isUniform(); });
+  if (isUniform && isa<math::MathDialect>(op->getDialect())) {
+    return {applyFunction(op, operands)};
+  }
   if (!isUniform) {
     Lanes linear = computeLinear(op, operands);
     if (linear.first) {
@@ -197,6 +187,14 @@ ScoreLanes::Lanes ScoreLanes::computeLinear(Operation *op,
     }
   }
   return {};
+}
+
+/// A function of scalars. Functions have a form for vectors alone.
+Expr ScoreLanes::applyFunction(Operation *op, ArrayRef<Lanes> operands) {
+  llvm::SaveAndRestore ofVector(lanes, e.schedule.lanes);
+  auto vectors = map_to_vector(
+      operands, [&](const Lanes &own) -> Value { return asVector(own); });
+  return apply(op, vectors, /*isUniform=*/false)[0];
 }
 
 /// The operation on scalars or vectors.

@@ -5,7 +5,7 @@
 // region of the attention makes of them. A value of the region is
 //
 // - uniform, the same for all lanes: a scalar, and the operations on it are
-//   scalar, too;
+//   scalar, too, but for functions, which are an element of a vector;
 // - linear, `first + step * lane`: the key, and what is added to it. An element
 //   at such an index is one load, of consecutive columns in their order or
 //   backwards;
@@ -66,6 +66,7 @@ private:
   Lanes computeLinear(mlir::Operation *op, llvm::ArrayRef<Lanes> operands);
   Expr computeMultiplyAdd(mlir::Operation *op);
   Expr apply(mlir::Operation *op, mlir::ValueRange operands, bool isUniform);
+  Expr applyFunction(mlir::Operation *op, llvm::ArrayRef<Lanes> operands);
   Expr asVector(const Lanes &value);
   Lanes add(const Lanes &a, const Lanes &b);
   mlir::Type laneType(mlir::Type type) const;

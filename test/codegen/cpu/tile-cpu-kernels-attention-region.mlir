@@ -234,3 +234,39 @@ func.func @main(%q: tensor<1x4x16xf32>, %k: tensor<1x32x16xf32>) -> tensor<1x4x1
   } : (tensor<1x4x16xf32>, tensor<1x32x16xf32>) -> tensor<1x4x16xf32>
   return %out : tensor<1x4x16xf32>
 }
+
+// -----
+
+// The slope of a head is an exponential: it is taken once, before the head's keys, as an element of a vector.
+// CHECK-LABEL: func.func private @kernel_takes_functions_of_a_head_once(
+// CHECK: scf.for
+// CHECK: %[[SLOPES:.*]] = math.exp %{{.*}} : vector<32xf32>
+// CHECK: %[[SLOPE:.*]] = vector.extract %[[SLOPES]][0] : f32 from vector<32xf32>
+// CHECK: hova_cpu.tile_product
+// CHECK-NOT: math.exp
+// CHECK: vector.broadcast %[[SLOPE]] : f32 to vector<16xf32>
+// CHECK-NOT: math.exp
+func.func @main(%q: tensor<1x4x16xf32>, %k: tensor<1x32x16xf32>) -> tensor<1x4x16xf32> {
+  %out = hova.kernel "takes_functions_of_a_head_once" units<batch 1, head 2> (%q, %k) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 1>} {
+  ^bb0(%q_: tensor<1x4x16xf32>, %k_: tensor<1x32x16xf32>):
+    %r_out = hova.stage [#hova.layout<rows 16>] {
+      %r = hova.attention %q_, %k_, %k_ {heads = 2 : i64}
+          : (tensor<1x4x16xf32>, tensor<1x32x16xf32>, tensor<1x32x16xf32>) -> tensor<1x4x16xf32> scores {
+      ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index):
+        %number = arith.index_cast %head : index to i32
+        %power = arith.sitofp %number : i32 to f32
+        %slope = math.exp %power : f32
+        %distance = arith.subi %query, %key : index
+        %whole = arith.index_cast %distance : index to i32
+        %far = arith.sitofp %whole : i32 to f32
+        %less = arith.mulf %slope, %far : f32
+        %score = arith.subf %raw, %less : f32
+        %all = arith.constant true
+        hova.score_yield %score kept %all
+      }
+      hova.yield %r : tensor<1x4x16xf32>
+    } : tensor<1x4x16xf32>
+    hova.yield %r_out : tensor<1x4x16xf32>
+  } : (tensor<1x4x16xf32>, tensor<1x32x16xf32>) -> tensor<1x4x16xf32>
+  return %out : tensor<1x4x16xf32>
+}
