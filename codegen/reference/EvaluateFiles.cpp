@@ -4,6 +4,7 @@
 #include "codegen/reference/EvaluateFiles.h"
 #include "runtime/Error.h"
 #include "runtime/Npy.h"
+#include "llvm/ADT/StringMap.h"
 #include "llvm/Support/FileSystem.h"
 #include <cstring>
 
@@ -176,16 +177,24 @@ readArgument(func::FuncOp main, unsigned index, ArrayRef<NamedFile> files) {
   return tensor;
 }
 
+/// Every file is for an input of the model, and no other one is for it too.
 static llvm::Error checkNames(func::FuncOp main, ArrayRef<NamedFile> files) {
   SmallVector<std::string> names;
   for (unsigned i = 0; i < main.getNumArguments(); ++i) {
     names.push_back(argumentName(main, i));
   }
+  llvm::StringMap<StringRef> given;
   for (const NamedFile &file : files) {
-    bool known = file.name.empty() && names.size() == 1;
-    if (!known && !is_contained(names, file.name)) {
-      return llvm::createStringError("the model has no input '" + file.name +
+    bool isOnly = file.name.empty() && names.size() == 1;
+    const std::string &name = isOnly ? names.front() : file.name;
+    if (!is_contained(names, name)) {
+      return llvm::createStringError("the model has no input '" + name +
                                      "'; there is " + llvm::join(names, ", "));
+    }
+    auto [first, isNew] = given.try_emplace(name, file.path);
+    if (!isNew) {
+      return llvm::createStringError("input '" + name + "' is given twice: " +
+                                     first->second + " and " + file.path);
     }
   }
   return llvm::Error::success();
