@@ -122,6 +122,8 @@ Value ScoreImporter::writeInteger(const ScoreTerm &term) {
     return binary<arith::MaxSIOp>(term);
   case Op::FloorDivide:
     return binary<arith::FloorDivSIOp>(term);
+  case Op::Remainder:
+    return binary<arith::RemSIOp>(term);
   case Op::Modulo: {
     Value product = arith::MulIOp::create(b, binary<arith::FloorDivSIOp>(term),
                                           operand(term, 1));

@@ -26,9 +26,8 @@ bool SpecReader::checkScoreName(const Node &node, const NameUse &use,
   TextError place{use.begin, use.begin + use.name.size(), ""};
   if (scope.values.count(use.name)) {
     place.message = inQuotes(use.name) +
-                    " is a value, of which an element is read with an index "
-                    "for each axis: " +
-                    use.name + "[head, query, key]";
+                    " is a value, of which an element is read: " + use.name +
+                    "[...], with an index for each axis";
     errorInside(node, place);
     return false;
   }

@@ -11,6 +11,7 @@
 #include "frontend/elaborate/ScoreBuilder.h"
 
 #include <algorithm>
+#include <cstdlib>
 
 namespace hova::frontend {
 
@@ -109,8 +110,7 @@ ScoreBuilder::Result ScoreBuilder::quotient(const Node &node,
                 : numbers(node, Op::Divide, operands);
 }
 
-/// `//` and `%`, of integers by a constant: a // -b is -a // b, and a % -b is
-/// -(-a % b).
+/// `//` and `%`, of integers by a constant.
 ScoreBuilder::Result ScoreBuilder::division(const Node &node,
                                             const Operands &operands) {
   bool isQuotient = node.op == Operator::Floor;
@@ -122,43 +122,82 @@ ScoreBuilder::Result ScoreBuilder::division(const Node &node,
                                          operands[i].str());
     }
   }
-  if (!operands[1].constant) {
+  const Operand &a = operands[0], &b = operands[1];
+  if (!b.constant) {
     return fail(*node.operands[1],
                 spelling + " is by an integer of parameters in scores, got " +
-                    operands[1].str());
+                    b.str());
   }
-  Operand a = operands[0];
-  int64_t by = operands[1].constant->integer;
+  int64_t by = b.constant->integer;
   if (by == 0) {
     return fail(node, "division by zero");
   }
-  if (!fitsInto32(*node.operands[1], operands[1].span, -1) ||
+  if (!fitsInto32(*node.operands[1], b.span, -1) ||
       !fitsInto32(*node.operands[0], a.span, a.unknown)) {
     return std::nullopt;
   }
-  auto negated = [&](const Operand &operand) {
-    return integers(node, Op::Negate, {operand},
-                    {-operand.span.high, -operand.span.low});
-  };
-  bool isNegative = by < 0;
-  if (isNegative) {
-    Result opposite = negated(a);
-    if (!opposite) {
-      return std::nullopt;
-    }
-    a = *opposite;
-    by = -by;
+  if (by == INT32_MIN) {
+    return fail(*node.operands[1], spelling +
+                                       " is by an integer above -2147483648, "
+                                       "whose opposite fits into 32 bits");
   }
-  IntegerSpan quotient = {floorDivide(a.span.low, by),
-                          floorDivide(a.span.high, by)};
-  bool isOnePiece = quotient.low == quotient.high;
-  IntegerSpan rest = isOnePiece ? IntegerSpan{a.span.low - quotient.low * by,
-                                              a.span.high - quotient.low * by}
-                                : IntegerSpan{0, by - 1};
-  Result result = integers(node, isQuotient ? Op::FloorDivide : Op::Modulo,
-                           {a, constantOf(Scalar::ofInteger(by))},
-                           isQuotient ? quotient : rest);
-  return result && isNegative && !isQuotient ? negated(*result) : result;
+  return isQuotient ? floorQuotient(node, a, by) : floorRest(node, a, by);
+}
+
+ScoreBuilder::Result ScoreBuilder::negated(const Node &node, const Operand &a) {
+  return integers(node, Op::Negate, {a}, {-a.span.high, -a.span.low});
+}
+
+/// a // -b is -a // b. Where -a does not fit into 32 bits, it is
+/// -(a // b + min(a % b, 1)).
+ScoreBuilder::Result ScoreBuilder::floorQuotient(const Node &node,
+                                                 const Operand &a, int64_t by) {
+  if (by < 0 && a.span.low > INT32_MIN) {
+    Result opposite = negated(node, a);
+    return opposite ? floorQuotient(node, *opposite, -by) : std::nullopt;
+  }
+  int64_t size = std::abs(by);
+  IntegerSpan span = {floorDivide(a.span.low, size),
+                      floorDivide(a.span.high, size)};
+  Result down = integers(node, Op::FloorDivide,
+                         {a, constantOf(Scalar::ofInteger(size))}, span);
+  if (by > 0 || !down) {
+    return down;
+  }
+  Result rest = floorRest(node, a, size);
+  Result more = rest ? integers(node, Op::Minimum,
+                                {*rest, constantOf(Scalar::ofInteger(1))},
+                                {0, std::min<int64_t>(rest->span.high, 1)})
+                     : std::nullopt;
+  Result up = more ? integers(node, Op::Add, {*down, *more},
+                              {-floorDivide(-a.span.low, size),
+                               -floorDivide(-a.span.high, size)})
+                   : std::nullopt;
+  return up ? negated(node, *up) : std::nullopt;
+}
+
+/// a % -b is -(-a % b). Where -a or (a // b) * b does not fit into 32 bits,
+/// what is left of a division towards 0 takes the place of a.
+ScoreBuilder::Result ScoreBuilder::floorRest(const Node &node, const Operand &a,
+                                             int64_t by) {
+  int64_t size = std::abs(by), least = floorDivide(a.span.low, size) * size;
+  if (least < INT32_MIN || (by < 0 && a.span.low == INT32_MIN)) {
+    Result small =
+        integers(node, Op::Remainder, {a, constantOf(Scalar::ofInteger(size))},
+                 {1 - size, std::clamp<int64_t>(a.span.high, 0, size - 1)});
+    return small ? floorRest(node, *small, by) : std::nullopt;
+  }
+  if (by < 0) {
+    Result opposite = negated(node, a);
+    Result rest = opposite ? floorRest(node, *opposite, size) : std::nullopt;
+    return rest ? negated(node, *rest) : std::nullopt;
+  }
+  bool isOnePiece = a.span.high - least < by;
+  IntegerSpan span = isOnePiece
+                         ? IntegerSpan{a.span.low - least, a.span.high - least}
+                         : IntegerSpan{0, by - 1};
+  return integers(node, Op::Modulo, {a, constantOf(Scalar::ofInteger(by))},
+                  span);
 }
 
 ScoreBuilder::Result ScoreBuilder::raise(const Node &node, const Operand &base,

@@ -117,6 +117,9 @@ private:
   Result arithmetic(const Node &node, const Operand &a, const Operand &b);
   Result quotient(const Node &node, const Operands &operands);
   Result division(const Node &node, const Operands &operands);
+  Result negated(const Node &node, const Operand &a);
+  Result floorQuotient(const Node &node, const Operand &a, int64_t by);
+  Result floorRest(const Node &node, const Operand &a, int64_t by);
   Result power(const Node &node, const Operands &operands);
   Result raise(const Node &node, const Operand &base, int64_t exponent);
   Result product(const Node &node, const Operand &a, const Operand &b);

@@ -52,6 +52,7 @@ struct ScoreTerm {
     // Integers; the second operand is a constant above 0.
     FloorDivide,
     Modulo,
+    Remainder, ///< with the sign of the first operand
     // Numbers.
     ToNumber, ///< of an integer
     Divide,

@@ -106,8 +106,8 @@ std::vector<Bad> names() {
             "unknown name \"slop\"; scores know score, batch, head, query, "
             "key, heads, queries, keys, parameters, arguments and index"),
       score("a_whole_value", "score + @bias",
-            "\"bias\" is a value, of which an element is read with an index "
-            "for each axis: bias[head, query, key]"),
+            "\"bias\" is a value, of which an element is read: bias[...], "
+            "with an index for each axis"),
       score("index_without_repeat", "score * @index",
             "\"index\" counts repetitions"),
       score("unknown_value", "score + @bais[head, query, key]",
@@ -235,6 +235,12 @@ std::vector<Bad> ranges() {
             "1e+39 is beyond the largest number of f32"),
       score("small_number", "score * @1e-60", "1e-60 is 0 in f32"),
       score("quotient_by_zero", "@key // 0", "division by zero"),
+      keep("quotient_by_the_least", "key // @-2147483648 == 0",
+           "// is by an integer above -2147483648, whose opposite fits into "
+           "32 bits"),
+      keep("opposite_of_the_least", "@free[batch, key] // -1 == 0",
+           "this integer can be -2147483647 to 2147483648, which does not fit "
+           "into 32 bits; give the input \"free\" a \"range\""),
       score("number_by_zero", "@score / 0", "division by zero"),
       score("constant_by_zero", "score + @1 / (n - 6)", "division by zero"),
       score("constant_logarithm", "score + @log(n - 6)",

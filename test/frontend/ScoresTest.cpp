@@ -19,11 +19,11 @@ namespace {
 
 const char *nameOf(ScoreTerm::Op op) {
   static const char *const names[] = {
-      "constant", "score", "batch",  "head",   "query", "key",   "read",
-      "add",      "sub",   "mul",    "neg",    "abs",   "min",   "max",
-      "div",      "mod",   "number", "divide", "exp",   "log",   "log2",
-      "tanh",     "sigm",  "sqrt",   "floor",  "ceil",  "eq",    "ne",
-      "lt",       "le",    "and",    "or",     "not",   "select"};
+      "constant", "score", "batch", "head",   "query",  "key",  "read",
+      "add",      "sub",   "mul",   "neg",    "abs",    "min",  "max",
+      "div",      "mod",   "rem",   "number", "divide", "exp",  "log",
+      "log2",     "tanh",  "sigm",  "sqrt",   "floor",  "ceil", "eq",
+      "ne",       "lt",    "le",    "and",    "or",     "not",  "select"};
   return names[static_cast<int>(op)];
 }
 
@@ -148,6 +148,27 @@ TEST(Scores, keep_integers_exact) {
   EXPECT_EQ(score("floor(key) + ceil(score)"), "add(number(key), ceil(score))");
   EXPECT_EQ(score("score * if(key < 2, key, query)"),
             "mul(score, number(select(lt(key, 2), key, query)))");
+}
+
+TEST(Scores, divide_any_integer_of_32_bits) {
+  EXPECT_EQ(keep("free[batch, key] // 3 == 1"),
+            "eq(div(#0[batch, key], 3), 1)");
+  EXPECT_EQ(keep("free[batch, key] % 3 == 1"),
+            "eq(mod(rem(#0[batch, key], 3), 3), 1)");
+  EXPECT_EQ(keep("free[batch, key] % -3 == -1"),
+            "eq(neg(mod(neg(rem(#0[batch, key], 3)), 3)), -1)");
+  EXPECT_EQ(keep("free[batch, key] // -3 == 1"),
+            "eq(neg(add(div(#0[batch, key], 3), min(mod(rem(#0[batch, key], "
+            "3), 3), 1))), 1)");
+  EXPECT_EQ(keep("key % 2147483647 < 1 and key // -2147483647 < 0"),
+            "and(lt(mod(key, 2147483647), 1), lt(div(neg(key), 2147483647), "
+            "0))");
+  // A power of two times a quotient is not less than the dividend.
+  EXPECT_EQ(keep("free[batch, key] % 8 == 1"), "eq(mod(#0[batch, key], 8), 1)");
+  EXPECT_EQ(score("bias[0, 0, free[batch, key] % 11]"),
+            "#0[0, 0, mod(rem(#1[batch, key], 11), 11)]");
+  EXPECT_EQ(score("bias[0, 0, 2 + free[batch, key] % -3]"),
+            "#0[0, 0, add(2, neg(mod(neg(rem(#1[batch, key], 3)), 3)))]");
 }
 
 TEST(Scores, compare_integers_numbers_and_booleans) {

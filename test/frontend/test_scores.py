@@ -24,8 +24,11 @@ INPUTS = {
     "slope": {"shape": [HEADS]},
     "document": {"shape": [BATCH, KEYS], "dtype": "i32", "range": [0, 3]},
     "far": {"shape": [BATCH], "dtype": "i64", "range": [-2, 9]},
+    "any": {"shape": [BATCH, KEYS], "dtype": "i32"},
     "valid": {"shape": [BATCH, KEYS], "dtype": "bool"},
 }
+# Of an input without a range.
+LEAST, MOST = -(2**31), 2**31 - 1
 
 CASES = [
     ("20 * tanh(score / 20)", "key <= query + 2"),
@@ -38,6 +41,10 @@ CASES = [
     ("score * ((query - key) // 2)", "true"),
     ("score + (query - key) // -3 + (query - key) % -3", "key // 2 <= query // 2"),
     ("-(query - key) ** 2 / 10", "max(query - key, key - query, 1) < 3"),
+    ("score + any[batch, key] % 7 / 4 - any[batch, key] % -5", "any[batch, key] % 3 < 2"),
+    ("score + bias[head, any[batch, key] % 5, any[batch, query] % 7]", "any[batch, key] // -3 < 9"),
+    ("score + any[batch, key] // 1073741824 / 2", "any[batch, key] // -2147483647 <= 0"),
+    ("score + if(any[batch, key] % 2147483647 > 9, 1, 0)", "any[batch, key] % -2147483647 < 0"),
 ]
 
 
@@ -45,7 +52,7 @@ def made_inputs(seed):
     rng = numpy.random.default_rng(seed)
     values = {}
     for name, info in INPUTS.items():
-        low, high = info.get("range", [0, 2])
+        low, high = info.get("range", [0, 2] if name != "any" else [LEAST, MOST + 1])
         shape = info["shape"]
         if "dtype" not in info:
             values[name] = rng.normal(size=shape).astype("float32")
@@ -54,6 +61,7 @@ def made_inputs(seed):
         else:
             dtype = {"i32": "int32", "i64": "int64"}[info["dtype"]]
             values[name] = rng.integers(low, high, size=shape).astype(dtype)
+    values["any"][:, :4] = [LEAST, LEAST + 1, MOST, -1]
     return values
 
 

@@ -42,7 +42,7 @@ def attention(name, score=None, keep=None, batch=2, queries=7, keys=None, model=
     """A multi-head attention whose scores read inputs, weights and integers.
 
     `reads` and `weights` are (name, shape), `integers` (name, shape, bound), of i64 if
-    `wide`.
+    `wide`; without a bound they are any of 32 bits, the least and the greatest too.
     """
     case = ScoreCase(name)
     x = case.values("x", batch, queries, model)
@@ -55,7 +55,10 @@ def attention(name, score=None, keep=None, batch=2, queries=7, keys=None, model=
         case.values(read, *shape)
     for read, shape, bound in integers:
         dtype = {"dtype": np.int64} if wide else {}
-        case.input(read, case.net.draw.integers(bound, *shape, **dtype), bound)
+        drawn = case.net.draw.integers(bound or 2**32, *shape, **dtype)
+        if bound is None:
+            drawn.flat[:2] = np.iinfo(np.int32).min, np.iinfo(np.int32).max
+        case.input(read, drawn, bound)
     for read, shape in weights:
         case.weight(read, *shape)
     masks = {}
@@ -170,6 +173,10 @@ def cases():
                     queries=23, weights=[("bias", (2, 3))], integers=[("document", (2, 23), 3)])
     yield attention("keep_hash_wide", keep="(document[batch, key] * 265443576 + query) % 5 != 3",
                     queries=23, wide=True, integers=[("document", (2, 23), 3)])
+    yield attention("keep_any_integer", "score + bias[head, hash[batch, key] % 3]"
+                    " - (hash[batch, query] % -5) / 4", "hash[batch, key] % 7 < 5 and"
+                    " hash[batch, key] // -1000000007 < 2", queries=23,
+                    weights=[("bias", (2, 3))], integers=[("hash", (2, 23), None)])
     yield attention("score_strided_whole", "score + near[head, query - key + 31]"
                     " + far[2 * key, 3] + grid[key, query]", queries=32, batch=1, model=8,
                     reads=[("near", (2, 63)), ("far", (64, 5)), ("grid", (32, 32))])
