@@ -193,11 +193,15 @@ Value ScalarFunctions::emit(Operation &op, ValueRange operands) {
       .Case<math::RsqrtOp>([&](auto) {
         return intrinsic("llvm.nvvm.rsqrt.approx.f", operands[0]);
       })
-      .Case<arith::DivFOp>([&](arith::DivFOp) -> Value {
+      .Case<arith::DivFOp>([&](arith::DivFOp own) -> Value {
         // Other quotients are rounded to nearest.
-        return matchPattern(operands[0], m_OneFloat())
-                   ? reciprocalOfAny(operands[1])
-                   : Value();
+        if (!matchPattern(operands[0], m_OneFloat())) {
+          return Value();
+        }
+        bool isNormal = arith::bitEnumContainsAll(own.getFastmath(),
+                                                  arith::FastMathFlags::arcp);
+        return isNormal ? reciprocal(operands[1])
+                        : reciprocalOfAny(operands[1]);
       })
       .Default([](Operation *) { return Value(); });
 }

@@ -39,7 +39,7 @@ private:
   Value reciprocalOfAny(Value x);
 
   Value exp2(Value x);
-  /// 0 where x is beyond 2^126, infinite where it is below 2^-126.
+  /// 1 / x, or 0 where x is beyond 2^126 and infinite where it is below 2^-126.
   Value reciprocal(Value x);
   Value intrinsic(llvm::StringRef name, Value x);
   Value constant(double value);
