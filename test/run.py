@@ -225,7 +225,7 @@ def is_test(name):
 
 def run_full():
     """The tests of test/full on all processors, then those that need the machine alone."""
-    beside = ["-n", os.cpu_count(), *(f"--ignore={FULL / name}" for name in (*ALONE, WHEEL.name))]
+    beside = ["-n", os.cpu_count(), "--dist", "worksteal", *(f"--ignore={FULL / name}" for name in (*ALONE, WHEEL.name))]
     total = run_pytest("full", "venv-test", FULL, options=beside)
     for name in ALONE:
         total.add(run_pytest(f"full-{Path(name).stem}", "venv-test", FULL / name))
