@@ -500,7 +500,7 @@ Value AttentionWriter::divide(const State &state) {
   }
   auto invert = [&](Elements x, Expr, Expr) {
     Expr own = 1 / x[0];
-    // The largest weight is near 1, and a sum of weights no end of f32.
+    // The largest weight is near 1, so that the sum is near no end of f32.
     Value(own).getDefiningOp<arith::DivFOp>().setFastmath(
         arith::FastMathFlags::arcp);
     if (!mayBeEmpty) {
