@@ -173,8 +173,7 @@ class BlockUse:
                 return scope.append(layer, [x], x.shape)
         if repeat is not None:
             layer["repeat"] = scope.say(repeat)
-            by_index = "index" in str(self.inner.layers)
-            if repeat and not by_index and scope.chance(0.3):
+            if repeat and not self._differs_by_index(layer) and scope.chance(0.3):
                 layer["weights"] = f"{layer['name']}.{{index*0}}"
         if scope.chance(0.05):
             layer["trainable"] = scope.say(True)
@@ -194,6 +193,16 @@ class BlockUse:
         elif repeat and scope.chance(0.3):
             self._look_inside(f"{layer['name']}[{rng.randrange(repeat)}]", scope)
         return value
+
+    def _differs_by_index(self, layer):
+        """Whether a repetition may have other weights than the first one.
+
+        A list that grows has more tokens each time: BigBird's table of random blocks has
+        a row for each block of them, and there is none where the blocks are few.
+        """
+        grows = "index" in str(layer.get("inputs"))
+        drawn = f"{self.inner.layers} {self.inner.arguments} {layer.get('arguments')}"
+        return "index" in str(self.inner.layers) or (grows and "bigbird" in drawn)
 
     def _give_arguments(self, layer, scope, first):
         given = {}
