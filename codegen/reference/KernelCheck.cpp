@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "codegen/reference/KernelCheck.h"
-#include "codegen/emulate/Numbers.h"
 #include "codegen/reference/Inputs.h"
 #include "codegen/reference/ReferenceModel.h"
+#include "codegen/reference/interpret/Numbers.h"
 #include "passes/tile/ProgramAttrs.h"
 #include "llvm/ADT/StringSet.h"
 #include <cmath>
@@ -18,8 +18,8 @@ using Results = llvm::SmallVector<HostTensor>;
 /// What memory holds before it is written: NaN in every type of numbers.
 static constexpr uint8_t kPoison = 0xff;
 
-/// Work of one emulated function, in floating-point operations: a second or so
-/// where tiles have become vectors.
+/// Work of one interpreted function, in floating-point operations: a second or
+/// so where tiles have become vectors.
 static constexpr int64_t kMostFlops = 500'000'000;
 
 /// Plain runs of neighbouring inputs, beside that of the inputs themselves.
@@ -235,7 +235,7 @@ LogicalResult KernelCheck::pack(func::FuncOp program, Image &stored) {
 }
 
 //===----------------------------------------------------------------------===//
-// Emulation
+// Interpretation
 //===----------------------------------------------------------------------===//
 
 /// Parts of a kernel's units, as threads would divide them, or a few of many.
@@ -290,7 +290,7 @@ KernelCheck::Buffers KernelCheck::buffersOf(LaunchOp launch, KernelOp kernel) {
 
 /// Calls the function for chunks of the units; the number of units.
 static FailureOr<int64_t>
-callInChunks(Emulator &emulator, LaunchOp launch, UnitRanges ranges,
+callInChunks(Interpreter &interpreter, LaunchOp launch, UnitRanges ranges,
              MemRefType scratchType, llvm::MapVector<Value, Memory> &memories) {
   Memory scratch;
   SmallVector<Memory *> arguments;
@@ -301,7 +301,7 @@ callInChunks(Emulator &emulator, LaunchOp launch, UnitRanges ranges,
   int64_t units = 0;
   for (auto [begin, end] : chunksOf(launch, ranges)) {
     scratch.assign(sizeOf(scratchType), kPoison);
-    if (failed(emulator.run(arguments, {begin, end}))) {
+    if (failed(interpreter.run(arguments, {begin, end}))) {
       return failure();
     }
     units += end - begin;
@@ -361,8 +361,8 @@ CheckedKernel KernelCheck::checkLaunch(LaunchOp launch, KernelOp kernel) {
   auto function =
       launch->getParentOfType<ModuleOp>().lookupSymbol<func::FuncOp>(
           launch.getCallee());
-  Emulator emulator(function);
-  if (failed(evaluateKernel(kernel)) || failed(emulator.prepare())) {
+  Interpreter interpreter(function);
+  if (failed(evaluateKernel(kernel)) || failed(interpreter.prepare())) {
     checked.obstacle = said;
     return checked;
   }
@@ -370,7 +370,7 @@ CheckedKernel KernelCheck::checkLaunch(LaunchOp launch, KernelOp kernel) {
   size_t count = launch.getBuffers().size();
   auto scratch = cast<MemRefType>(function.getArgumentTypes()[count]);
   FailureOr<int64_t> units =
-      callInChunks(emulator, launch, *ranges, scratch, buffers);
+      callInChunks(interpreter, launch, *ranges, scratch, buffers);
   if (failed(units)) {
     checked.difference = said;
     return checked;

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // From phase `tile` on a kernel is a function over buffers, which operations on
-// tensors cannot evaluate. Each is emulated on its own: its inputs are what a
-// plain run of the kernels had there, in buffers of the layouts that `main`
+// tensors cannot evaluate. Each is interpreted on its own: its inputs are what
+// a plain run of the kernels had there, in buffers of the layouts that `main`
 // launches it with, and its results are compared with those of the kernel's
 // region in float64, by the numeric policy (Compare.h).
 //
@@ -15,9 +15,9 @@
 #ifndef HOVA_CODEGEN_REFERENCE_KERNELCHECK_H
 #define HOVA_CODEGEN_REFERENCE_KERNELCHECK_H
 
-#include "codegen/emulate/Emulator.h"
 #include "codegen/reference/Compare.h"
 #include "codegen/reference/Evaluator.h"
+#include "codegen/reference/interpret/Interpreter.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "llvm/ADT/MapVector.h"
@@ -31,7 +31,7 @@ struct CheckedKernel {
   std::string path;     ///< of the first kernel that calls it
   int64_t results = 0;  ///< compared
   int64_t units = 0, ofUnits = 0;
-  /// Why it could not be emulated, or what differs; at most one of them.
+  /// Why it could not be interpreted, or what differs; at most one of them.
   std::string obstacle, difference;
 };
 

@@ -20,9 +20,9 @@ void MeaningSummary::add(const MeaningSummary &later) {
   passes += later.passes;
   compared += later.compared;
   values += later.values;
-  emulated += later.emulated;
+  interpreted += later.interpreted;
   inPart += later.inPart;
-  llvm::append_range(notEmulated, later.notEmulated);
+  llvm::append_range(notInterpreted, later.notInterpreted);
   if (obstacle.empty()) {
     obstacle = later.obstacle;
   }
@@ -296,12 +296,12 @@ void MeaningCheck::compareKernels(ModuleOp now, StringRef pass,
   for (const CheckedKernel &kernel : *checked) {
     std::string name = kernel.function + " (" + kernel.path + ")";
     if (!kernel.obstacle.empty()) {
-      summary.notEmulated.push_back(name + " after " + pass.str() + ": " +
-                                    kernel.obstacle);
+      summary.notInterpreted.push_back(name + " after " + pass.str() + ": " +
+                                       kernel.obstacle);
       continue;
     }
     summary.values += kernel.results;
-    ++summary.emulated;
+    ++summary.interpreted;
     summary.inPart += kernel.units < kernel.ofUnits;
     if (!kernel.difference.empty() &&
         different.insert(kernel.function).second) {

@@ -5,10 +5,10 @@
 // and again after each one, on the same inputs and weights in float64, and
 // reports the pass after which the numbers are others. Who writes a pass gets
 // this check for free. In the phases `tile` and `vectorize` every kernel
-// function is emulated and compared with its kernel (KernelCheck.h). What has
-// left the range of both is no longer compared; the summary says how much was.
-// Passes on single functions are compared only where the context runs on one
-// thread.
+// function is interpreted and compared with its kernel (KernelCheck.h). What
+// has left the range of both is no longer compared; the summary says how much
+// was. Passes on single functions are compared only where the context runs on
+// one thread.
 
 #ifndef HOVA_CODEGEN_REFERENCE_MEANINGCHECK_H
 #define HOVA_CODEGEN_REFERENCE_MEANINGCHECK_H
@@ -27,11 +27,11 @@ struct MeaningSummary {
   int64_t passes = 0;   ///< that ran
   int64_t compared = 0; ///< passes after which a value was compared
   int64_t values = 0;   ///< results compared, one per pass
-  /// Runs of kernel functions that were emulated, and those of them where that
-  /// was done for some of many units.
-  int64_t emulated = 0, inPart = 0;
+  /// Runs of kernel functions that were interpreted, and those of them where
+  /// that was done for some of many units.
+  int64_t interpreted = 0, inPart = 0;
   /// Kernel functions that could not be, and why.
-  std::vector<std::string> notEmulated;
+  std::vector<std::string> notInterpreted;
   /// Why there is nothing to compare after some pass; empty: there was.
   std::string obstacle;
   /// The first pass that changes a result, and the layer that computes the

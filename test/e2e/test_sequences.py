@@ -89,7 +89,7 @@ def test_a_block_is_one_kernel(tmp_path, shape, level):
 
 
 def test_every_pass_keeps_the_meaning(tmp_path):
-    """The emulated kernel function computes what its kernel does."""
+    """The interpreted kernel function computes what its kernel does."""
     path, out = save(inner(), tmp_path), tmp_path / "import.mlir"
     run(HOVA, "compile", path, "--quiet", "--emit=mlir", "--stop-after=import", "-o", out)
     options = ["--check-meaning", "--stop-after=vectorize", "-o", tmp_path / "vectorize.mlir"]

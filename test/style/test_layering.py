@@ -52,8 +52,10 @@ FOLDERS = {
 }
 
 
-# The same of what becomes a program, for all targets and of each; these may include all rooms below.
+# The same of what becomes a program or evaluates one, for all targets and of each; these may include all rooms below.
 TARGET_FOLDERS = {
+    "codegen/reference": {"codegen", "codegen/reference/interpret"},
+    "codegen/reference/interpret": {"codegen/cpu"},
     "codegen/program": {"codegen", "codegen/reference"},
     "codegen/cpu/recipes": {"codegen/cpu"},
     "codegen/cpu/schedule": {"codegen/cpu", "codegen/cpu/recipes"},
@@ -100,7 +102,8 @@ def test_every_folder_of_dialect_and_frontend_is_listed():
 
 
 def test_every_folder_of_a_target_is_listed():
-    assert folders("codegen/cpu/", "codegen/cuda/", "codegen/program/") - {"codegen/cpu", "codegen/cuda"} == set(TARGET_FOLDERS)
+    found = folders("codegen/cpu/", "codegen/cuda/", "codegen/program/", "codegen/reference/")
+    assert found - {"codegen/cpu", "codegen/cuda"} == set(TARGET_FOLDERS)
 
 
 def arrows(name, known, allowed):
@@ -256,7 +259,7 @@ def test_one_file_knows_the_targets():
         and any(header.startswith(targets) for header in includes(path))
     }
     # The second interprets kernels between two phases, and knows what a processor's operations do.
-    assert users == {"codegen/Targets.cpp", "codegen/emulate/TileSteps.cpp"}
+    assert users == {"codegen/Targets.cpp", "codegen/reference/interpret/TileSteps.cpp"}
 
 
 # Constants of passes that are no figures of a machine, and what they are.

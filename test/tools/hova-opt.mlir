@@ -39,7 +39,7 @@
 // MEANING-NOT: func.func @main
 // MEANING: compared 1 results after 1 of 1 passes
 // MEANING: status 3
-// COUNT: hova-opt: --check-meaning compared {{[1-9][0-9]*}} results after {{[1-9][0-9]*}} of {{[0-9]+}} passes, and emulated {{[1-9][0-9]*}} kernel functions, 0 of them in part; there is nothing to compare where
+// COUNT: hova-opt: --check-meaning compared {{[1-9][0-9]*}} results after {{[1-9][0-9]*}} of {{[0-9]+}} passes, and interpreted {{[1-9][0-9]*}} kernel functions, 0 of them in part; there is nothing to compare where
 // NOTHING: hova-opt: error: --check-meaning compared 0 results after 0 of {{[0-9]+}} passes; there is nothing to compare where
 // NOTHING: status 1
 // PASSES: --hova-fuse-kernels

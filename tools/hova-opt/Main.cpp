@@ -40,8 +40,8 @@ int concludeCheck() {
                << "--check-meaning compared " << checked.values
                << " results after " << checked.compared << " of "
                << checked.passes << " passes";
-  if (checked.emulated) {
-    llvm::errs() << ", and emulated " << checked.emulated
+  if (checked.interpreted) {
+    llvm::errs() << ", and interpreted " << checked.interpreted
                  << " kernel functions, " << checked.inPart
                  << " of them in part";
   }
@@ -51,8 +51,8 @@ int concludeCheck() {
                                               : checked.obstacle);
   }
   llvm::errs() << "\n";
-  for (const std::string &function : checked.notEmulated) {
-    llvm::errs() << "hova-opt: --check-meaning did not emulate " << function
+  for (const std::string &function : checked.notInterpreted) {
+    llvm::errs() << "hova-opt: --check-meaning did not interpret " << function
                  << "\n";
   }
   return nothing ? 1 : checked.guiltyPass.empty() ? 0 : 3;

@@ -4,7 +4,7 @@
 // RUN: hova-opt %s --split-input-file --hova-tile-cpu-kernels --check-meaning -o /dev/null 2>&1 | FileCheck %s --check-prefix=COUNT
 // SPDX-License-Identifier: Apache-2.0
 
-// COUNT: emulated 6 kernel functions, 0 of them in part
+// COUNT: interpreted 6 kernel functions, 0 of them in part
 
 // Blocks of 16 keys are panels of 16 lanes. A row of scores has room for five
 // blocks, and the list for one more, which a number that does not count takes.

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // A weight that is [out, in] is read as it is where tokens are in lanes.
-// CHECK: emulated 1 kernel functions, 0 of them in part
+// CHECK: interpreted 1 kernel functions, 0 of them in part
 func.func @main(%x: tensor<8x16x12xf32>) -> tensor<8x16x20xf32> {
   %w = hova.image_weight "w" : tensor<20x12xf32>
   %a = hova.attention %x, %x, %x

@@ -241,7 +241,7 @@ TEST_F(ProgramTilerTest, is_not_lowered_as_if_it_were_a_cpu) {
                   "128, group_bytes = 1024>\n");
 }
 
-TEST_F(ProgramTilerTest, is_not_emulated_as_if_it_were_a_cpu) {
+TEST_F(ProgramTilerTest, is_not_interpreted_as_if_it_were_a_cpu) {
   auto module = parse({"#grid.schedule<blocks = 2, threads = 128>"});
   ASSERT_TRUE(module) << said;
   WeightLookup noWeights = [](WeightOp op) -> FailureOr<HostTensor> {

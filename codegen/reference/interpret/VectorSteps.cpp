@@ -1,7 +1,7 @@
 //===- VectorSteps.cpp - Vectors as wholes --------------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 
-#include "codegen/emulate/Emulation.h"
+#include "codegen/reference/interpret/Frame.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include <cmath>
 
@@ -13,11 +13,11 @@ namespace hova {
 // Memory
 //===----------------------------------------------------------------------===//
 
-static LogicalResult runLoad(Emulation &emulation, const Step &step) {
-  const View &view = emulation.view(step, 0);
-  std::vector<Lane> &y = emulation.out(step);
+static LogicalResult runLoad(Frame &frame, const Step &step) {
+  const View &view = frame.view(step, 0);
+  std::vector<Lane> &y = frame.out(step);
   const uint8_t *memory =
-      elementsOf(view, indexOf(emulation, view, step, 1), y.size(), step);
+      elementsOf(view, indexOf(frame, view, step, 1), y.size(), step);
   if (!memory) {
     return failure();
   }
@@ -25,11 +25,11 @@ static LogicalResult runLoad(Emulation &emulation, const Step &step) {
   return success();
 }
 
-static LogicalResult runStore(Emulation &emulation, const Step &step) {
-  const View &view = emulation.view(step, 1);
-  const std::vector<Lane> &x = emulation.in(step, 0);
+static LogicalResult runStore(Frame &frame, const Step &step) {
+  const View &view = frame.view(step, 1);
+  const std::vector<Lane> &x = frame.in(step, 0);
   uint8_t *memory =
-      elementsOf(view, indexOf(emulation, view, step, 2), x.size(), step);
+      elementsOf(view, indexOf(frame, view, step, 2), x.size(), step);
   if (!memory) {
     return failure();
   }
@@ -41,13 +41,13 @@ static LogicalResult runStore(Emulation &emulation, const Step &step) {
 }
 
 /// Lanes whose mask is false touch no memory.
-static LogicalResult runMaskedLoad(Emulation &emulation, const Step &step) {
-  const View &view = emulation.view(step, 0);
+static LogicalResult runMaskedLoad(Frame &frame, const Step &step) {
+  const View &view = frame.view(step, 0);
   unsigned rank = view.strides.size();
-  const std::vector<Lane> &mask = emulation.in(step, 1 + rank);
-  const std::vector<Lane> &otherwise = emulation.in(step, 2 + rank);
-  int64_t first = indexOf(emulation, view, step, 1);
-  std::vector<Lane> &y = emulation.out(step);
+  const std::vector<Lane> &mask = frame.in(step, 1 + rank);
+  const std::vector<Lane> &otherwise = frame.in(step, 2 + rank);
+  int64_t first = indexOf(frame, view, step, 1);
+  std::vector<Lane> &y = frame.out(step);
   for (size_t i = 0; i < y.size(); ++i) {
     y[i] = otherwise[i];
     if (mask[i].integer) {
@@ -62,14 +62,14 @@ static LogicalResult runMaskedLoad(Emulation &emulation, const Step &step) {
 }
 
 /// Offsets count elements, whatever the number of dimensions.
-static LogicalResult runGather(Emulation &emulation, const Step &step) {
-  const View &view = emulation.view(step, 0);
+static LogicalResult runGather(Frame &frame, const Step &step) {
+  const View &view = frame.view(step, 0);
   unsigned rank = view.strides.size();
-  const std::vector<Lane> &offsets = emulation.in(step, 1 + rank);
-  const std::vector<Lane> &mask = emulation.in(step, 2 + rank);
-  const std::vector<Lane> &otherwise = emulation.in(step, 3 + rank);
-  int64_t first = indexOf(emulation, view, step, 1);
-  std::vector<Lane> &y = emulation.out(step);
+  const std::vector<Lane> &offsets = frame.in(step, 1 + rank);
+  const std::vector<Lane> &mask = frame.in(step, 2 + rank);
+  const std::vector<Lane> &otherwise = frame.in(step, 3 + rank);
+  int64_t first = indexOf(frame, view, step, 1);
+  std::vector<Lane> &y = frame.out(step);
   for (size_t i = 0; i < y.size(); ++i) {
     y[i] = otherwise[i];
     if (mask[i].integer) {
@@ -84,12 +84,12 @@ static LogicalResult runGather(Emulation &emulation, const Step &step) {
   return success();
 }
 
-static LogicalResult runMaskedStore(Emulation &emulation, const Step &step) {
-  const View &view = emulation.view(step, 0);
+static LogicalResult runMaskedStore(Frame &frame, const Step &step) {
+  const View &view = frame.view(step, 0);
   unsigned rank = view.strides.size();
-  const std::vector<Lane> &mask = emulation.in(step, 1 + rank);
-  const std::vector<Lane> &x = emulation.in(step, 2 + rank);
-  int64_t first = indexOf(emulation, view, step, 1);
+  const std::vector<Lane> &mask = frame.in(step, 1 + rank);
+  const std::vector<Lane> &x = frame.in(step, 2 + rank);
+  int64_t first = indexOf(frame, view, step, 1);
   for (size_t i = 0; i < x.size(); ++i) {
     if (mask[i].integer) {
       uint8_t *element = elementsOf(view, first + i, 1, step);
@@ -107,9 +107,9 @@ static LogicalResult runMaskedStore(Emulation &emulation, const Step &step) {
 //===----------------------------------------------------------------------===//
 
 /// Missing and single dimensions of the source repeat.
-static LogicalResult runBroadcast(Emulation &emulation, const Step &step) {
-  const std::vector<Lane> &x = emulation.in(step, 0);
-  std::vector<Lane> &y = emulation.out(step);
+static LogicalResult runBroadcast(Frame &frame, const Step &step) {
+  const std::vector<Lane> &x = frame.in(step, 0);
+  std::vector<Lane> &y = frame.out(step);
   if (x.size() == 1) {
     y.assign(y.size(), x.front());
     return success();
@@ -133,10 +133,9 @@ static LogicalResult runBroadcast(Emulation &emulation, const Step &step) {
 }
 
 /// Of vectors with one dimension. A negative index leaves the lane undefined.
-static LogicalResult runShuffle(Emulation &emulation, const Step &step) {
-  const std::vector<Lane> &a = emulation.in(step, 0),
-                          &b = emulation.in(step, 1);
-  std::vector<Lane> &y = emulation.out(step);
+static LogicalResult runShuffle(Frame &frame, const Step &step) {
+  const std::vector<Lane> &a = frame.in(step, 0), &b = frame.in(step, 1);
+  std::vector<Lane> &y = frame.out(step);
   for (auto [i, index] :
        llvm::enumerate(cast<vector::ShuffleOp>(step.op).getMask())) {
     size_t from = index < 0 ? 0 : index;
@@ -146,27 +145,25 @@ static LogicalResult runShuffle(Emulation &emulation, const Step &step) {
 }
 
 /// The lane at `position`, some of which are operands from `first` on.
-static size_t laneAt(const Emulation &emulation, const Step &step,
-                     VectorType type, ArrayRef<int64_t> position,
-                     unsigned first) {
+static size_t laneAt(const Frame &frame, const Step &step, VectorType type,
+                     ArrayRef<int64_t> position, unsigned first) {
   int64_t lane = 0;
   for (auto [dimension, size] : llvm::enumerate(type.getShape())) {
     lane *= size;
     if (dimension < position.size()) {
       bool isOperand = ShapedType::isDynamic(position[dimension]);
-      lane +=
-          isOperand ? emulation.integer(step, first++) : position[dimension];
+      lane += isOperand ? frame.integer(step, first++) : position[dimension];
     }
   }
   return lane;
 }
 
-static LogicalResult runExtract(Emulation &emulation, const Step &step) {
+static LogicalResult runExtract(Frame &frame, const Step &step) {
   auto op = cast<vector::ExtractOp>(step.op);
-  const std::vector<Lane> &x = emulation.in(step, 0);
-  std::vector<Lane> &y = emulation.out(step);
-  size_t at = laneAt(emulation, step, op.getSourceVectorType(),
-                     op.getStaticPosition(), 1);
+  const std::vector<Lane> &x = frame.in(step, 0);
+  std::vector<Lane> &y = frame.out(step);
+  size_t at =
+      laneAt(frame, step, op.getSourceVectorType(), op.getStaticPosition(), 1);
   if (at + y.size() > x.size()) {
     return op.emitError("extracts lane ") << at << " of " << x.size();
   }
@@ -174,13 +171,13 @@ static LogicalResult runExtract(Emulation &emulation, const Step &step) {
   return success();
 }
 
-static LogicalResult runInsert(Emulation &emulation, const Step &step) {
+static LogicalResult runInsert(Frame &frame, const Step &step) {
   auto op = cast<vector::InsertOp>(step.op);
-  const std::vector<Lane> &x = emulation.in(step, 0);
-  std::vector<Lane> &y = emulation.out(step);
-  y = emulation.in(step, 1);
-  size_t at = laneAt(emulation, step, op.getDestVectorType(),
-                     op.getStaticPosition(), 2);
+  const std::vector<Lane> &x = frame.in(step, 0);
+  std::vector<Lane> &y = frame.out(step);
+  y = frame.in(step, 1);
+  size_t at =
+      laneAt(frame, step, op.getDestVectorType(), op.getStaticPosition(), 2);
   if (at + x.size() > y.size()) {
     return op.emitError("inserts lane ") << at << " of " << y.size();
   }
@@ -189,10 +186,10 @@ static LogicalResult runInsert(Emulation &emulation, const Step &step) {
 }
 
 /// Lanes from an offset on; dimensions without an offset are whole.
-static LogicalResult runSlice(Emulation &emulation, const Step &step) {
+static LogicalResult runSlice(Frame &frame, const Step &step) {
   auto op = cast<vector::ExtractStridedSliceOp>(step.op);
-  const std::vector<Lane> &x = emulation.in(step, 0);
-  std::vector<Lane> &y = emulation.out(step);
+  const std::vector<Lane> &x = frame.in(step, 0);
+  std::vector<Lane> &y = frame.out(step);
   ArrayRef<int64_t> from = op.getSourceVectorType().getShape();
   ArrayRef<int64_t> to = cast<VectorType>(op.getType()).getShape();
   SmallVector<int64_t> offsets;
@@ -270,17 +267,17 @@ static bool combineIntegers(vector::CombiningKind kind, int64_t next,
 }
 
 /// One after the other, which is one of the orders that a reduction may have.
-static LogicalResult runReduction(Emulation &emulation, const Step &step) {
+static LogicalResult runReduction(Frame &frame, const Step &step) {
   auto op = cast<vector::ReductionOp>(step.op);
-  const std::vector<Lane> &x = emulation.in(step, 0);
+  const std::vector<Lane> &x = frame.in(step, 0);
   bool starts = step.operands.size() > 1;
-  Lane sum = starts ? emulation.in(step, 1).front() : x.front();
+  Lane sum = starts ? frame.in(step, 1).front() : x.front();
   for (Lane next : ArrayRef(x).drop_front(starts ? 0 : 1)) {
     bool known = isFloat(step.to)
                      ? combineFloats(op.getKind(), next.number, sum.number)
                      : combineIntegers(op.getKind(), next.integer, sum.integer);
     if (!known) {
-      return op.emitError("a reduction of this kind cannot be emulated");
+      return op.emitError("a reduction of this kind cannot be interpreted");
     }
     if (isFloat(step.to)) {
       sum.number = roundTo(step.to, sum.number);
@@ -288,7 +285,7 @@ static LogicalResult runReduction(Emulation &emulation, const Step &step) {
       sum.integer = wrapTo(step.to, sum.integer);
     }
   }
-  emulation.out(step).front() = sum;
+  frame.out(step).front() = sum;
   return success();
 }
 

@@ -1,15 +1,15 @@
-//===- Emulation.h - Values and steps of an emulated function ---*- C++ -*-===//
+//===- Frame.h - Values and steps of an interpreted function ----*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Before the first call every operation becomes a step: a function, the slots
 // of its operands and results, and what is known of their types. A slot is
 // reused by every execution of its operation, so that a loop allocates nothing.
 
-#ifndef HOVA_CODEGEN_EMULATE_EMULATION_H
-#define HOVA_CODEGEN_EMULATE_EMULATION_H
+#ifndef HOVA_CODEGEN_REFERENCE_INTERPRET_FRAME_H
+#define HOVA_CODEGEN_REFERENCE_INTERPRET_FRAME_H
 
-#include "codegen/emulate/Emulator.h"
-#include "codegen/emulate/Numbers.h"
+#include "codegen/reference/interpret/Interpreter.h"
+#include "codegen/reference/interpret/Numbers.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/StringMap.h"
@@ -34,7 +34,7 @@ struct Slot {
 };
 
 struct Step;
-using StepFunction = llvm::LogicalResult (*)(Emulation &, const Step &);
+using StepFunction = llvm::LogicalResult (*)(Frame &, const Step &);
 
 struct Step {
   mlir::Operation *op;
@@ -46,7 +46,7 @@ struct Step {
   size_t lanes = 0;
 };
 
-class Emulation {
+class Frame {
 public:
   llvm::LogicalResult addBlock(mlir::Block &block);
   /// Up to the terminator, whose operands are in `yielded` then.
@@ -103,7 +103,7 @@ uint8_t *elementsOf(const View &view, int64_t at, int64_t count,
                     const Step &step);
 /// How many elements after a view's start the element is whose indices are the
 /// step's operands from `first` on.
-int64_t indexOf(const Emulation &emulation, const View &view, const Step &step,
+int64_t indexOf(const Frame &frame, const View &view, const Step &step,
                 unsigned first);
 
 /// Runs operations that say themselves what their tile is; null for others.
@@ -119,4 +119,4 @@ void addVectorSteps(StepTable &table);
 
 } // namespace hova
 
-#endif // HOVA_CODEGEN_EMULATE_EMULATION_H
+#endif // HOVA_CODEGEN_REFERENCE_INTERPRET_FRAME_H

@@ -1,4 +1,4 @@
-//===- Emulator.h - Runs kernel functions without their code ----*- C++ -*-===//
+//===- Interpreter.h - Runs kernel functions without their code -*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Interprets functions over buffers, as phases `tile` and `vectorize` leave
@@ -6,8 +6,8 @@
 // generated, so what a kernel computes can be told apart from what a processor
 // makes of it, and every access is checked against its buffer.
 
-#ifndef HOVA_CODEGEN_EMULATE_EMULATOR_H
-#define HOVA_CODEGEN_EMULATE_EMULATOR_H
+#ifndef HOVA_CODEGEN_REFERENCE_INTERPRET_INTERPRETER_H
+#define HOVA_CODEGEN_REFERENCE_INTERPRET_INTERPRETER_H
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include <memory>
@@ -18,13 +18,13 @@ namespace hova {
 /// The memory that a buffer argument of a function begins at.
 using Memory = std::vector<uint8_t>;
 
-class Emulation;
+class Frame;
 
 /// One function, ready to be called many times.
-class Emulator {
+class Interpreter {
 public:
-  explicit Emulator(mlir::func::FuncOp function);
-  ~Emulator();
+  explicit Interpreter(mlir::func::FuncOp function);
+  ~Interpreter();
 
   /// Whether every operation can be run; says what cannot on the operation.
   llvm::LogicalResult prepare();
@@ -37,9 +37,9 @@ public:
 
 private:
   mlir::func::FuncOp function;
-  std::unique_ptr<Emulation> emulation;
+  std::unique_ptr<Frame> frame;
 };
 
 } // namespace hova
 
-#endif // HOVA_CODEGEN_EMULATE_EMULATOR_H
+#endif // HOVA_CODEGEN_REFERENCE_INTERPRET_INTERPRETER_H

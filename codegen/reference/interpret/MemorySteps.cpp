@@ -1,7 +1,7 @@
 //===- MemorySteps.cpp - Buffers, and parts of them -----------------------===//
 // SPDX-License-Identifier: Apache-2.0
 
-#include "codegen/emulate/Emulation.h"
+#include "codegen/reference/interpret/Frame.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 
 using namespace mlir;
@@ -25,47 +25,45 @@ uint8_t *elementsOf(const View &view, int64_t at, int64_t count,
   return view.memory->data() + begin;
 }
 
-int64_t indexOf(const Emulation &emulation, const View &view, const Step &step,
+int64_t indexOf(const Frame &frame, const View &view, const Step &step,
                 unsigned first) {
   int64_t index = 0;
   for (auto [i, stride] : llvm::enumerate(view.strides)) {
-    index += stride * emulation.integer(step, first + i);
+    index += stride * frame.integer(step, first + i);
   }
   return index;
 }
 
-static LogicalResult runLoad(Emulation &emulation, const Step &step) {
-  const View &view = emulation.view(step, 0);
+static LogicalResult runLoad(Frame &frame, const Step &step) {
+  const View &view = frame.view(step, 0);
   const uint8_t *element =
-      elementsOf(view, indexOf(emulation, view, step, 1), 1, step);
+      elementsOf(view, indexOf(frame, view, step, 1), 1, step);
   if (!element) {
     return failure();
   }
-  emulation.out(step).front() = readElement(view.kind, element);
+  frame.out(step).front() = readElement(view.kind, element);
   return success();
 }
 
-static LogicalResult runStore(Emulation &emulation, const Step &step) {
-  const View &view = emulation.view(step, 1);
-  uint8_t *element =
-      elementsOf(view, indexOf(emulation, view, step, 2), 1, step);
+static LogicalResult runStore(Frame &frame, const Step &step) {
+  const View &view = frame.view(step, 1);
+  uint8_t *element = elementsOf(view, indexOf(frame, view, step, 2), 1, step);
   if (!element) {
     return failure();
   }
-  writeElement(view.kind, emulation.in(step, 0).front(), element);
+  writeElement(view.kind, frame.in(step, 0).front(), element);
   return success();
 }
 
 /// No effect on any value; addresses may be anything.
-static LogicalResult runNothing(Emulation &, const Step &) { return success(); }
+static LogicalResult runNothing(Frame &, const Step &) { return success(); }
 
 //===----------------------------------------------------------------------===//
 // Views
 //===----------------------------------------------------------------------===//
 
 /// The numbers of a list of which some are operands.
-static SmallVector<int64_t> numbersOf(const Emulation &emulation,
-                                      const Step &step,
+static SmallVector<int64_t> numbersOf(const Frame &frame, const Step &step,
                                       ArrayRef<OpFoldResult> values) {
   SmallVector<int64_t> numbers;
   for (OpFoldResult value : values) {
@@ -75,7 +73,7 @@ static SmallVector<int64_t> numbersOf(const Emulation &emulation,
     }
     for (auto [i, operand] : llvm::enumerate(step.op->getOperands())) {
       if (operand == cast<Value>(value)) {
-        numbers.push_back(emulation.integer(step, i));
+        numbers.push_back(frame.integer(step, i));
         break;
       }
     }
@@ -83,11 +81,11 @@ static SmallVector<int64_t> numbersOf(const Emulation &emulation,
   return numbers;
 }
 
-static LogicalResult runSubview(Emulation &emulation, const Step &step) {
+static LogicalResult runSubview(Frame &frame, const Step &step) {
   auto op = cast<memref::SubViewOp>(step.op);
-  View view = emulation.view(step, 0);
-  auto offsets = numbersOf(emulation, step, op.getMixedOffsets());
-  auto steps = numbersOf(emulation, step, op.getMixedStrides());
+  View view = frame.view(step, 0);
+  auto offsets = numbersOf(frame, step, op.getMixedOffsets());
+  auto steps = numbersOf(frame, step, op.getMixedStrides());
   llvm::SmallBitVector dropped = op.getDroppedDims();
   SmallVector<int64_t, 4> strides;
   for (auto [i, stride] : llvm::enumerate(view.strides)) {
@@ -97,60 +95,59 @@ static LogicalResult runSubview(Emulation &emulation, const Step &step) {
     }
   }
   view.strides = strides;
-  emulation.result(step).view = view;
+  frame.result(step).view = view;
   return success();
 }
 
 /// Offset and strides are those of the memory, whatever the source's are.
-static LogicalResult runReinterpretCast(Emulation &emulation,
-                                        const Step &step) {
+static LogicalResult runReinterpretCast(Frame &frame, const Step &step) {
   auto op = cast<memref::ReinterpretCastOp>(step.op);
-  View view = emulation.view(step, 0);
-  auto offsets = numbersOf(emulation, step, op.getMixedOffsets());
+  View view = frame.view(step, 0);
+  auto offsets = numbersOf(frame, step, op.getMixedOffsets());
   view.offset = view.base + offsets.front() * bytesOf(view.kind);
-  auto strides = numbersOf(emulation, step, op.getMixedStrides());
+  auto strides = numbersOf(frame, step, op.getMixedStrides());
   view.strides.assign(strides.begin(), strides.end());
-  emulation.result(step).view = view;
+  frame.result(step).view = view;
   return success();
 }
 
 /// A view as its memory and the numbers that place it there.
-static LogicalResult runMetadata(Emulation &emulation, const Step &step) {
+static LogicalResult runMetadata(Frame &frame, const Step &step) {
   auto op = cast<memref::ExtractStridedMetadataOp>(step.op);
   auto type = cast<MemRefType>(op.getSource().getType());
   if (!type.hasStaticShape()) {
-    return op.emitError("sizes that are not static cannot be emulated");
+    return op.emitError("sizes that are not static cannot be interpreted");
   }
-  View view = emulation.view(step, 0);
+  View view = frame.view(step, 0);
   SmallVector<int64_t> numbers{(view.offset - view.base) / bytesOf(view.kind)};
   llvm::append_range(numbers, type.getShape());
   llvm::append_range(numbers, view.strides);
   for (auto [number, slot] :
        llvm::zip(numbers, ArrayRef(step.results).drop_front())) {
-    emulation.setInteger(slot, number);
+    frame.setInteger(slot, number);
   }
   view.offset = view.base;
   view.strides.clear();
-  emulation.result(step).view = view;
+  frame.result(step).view = view;
   return success();
 }
 
 /// Elements of another type in a buffer of bytes.
-static LogicalResult runView(Emulation &emulation, const Step &step) {
-  View view = emulation.view(step, 0);
-  view.offset += emulation.integer(step, 1);
+static LogicalResult runView(Frame &frame, const Step &step) {
+  View view = frame.view(step, 0);
+  view.offset += frame.integer(step, 1);
   view.base = view.offset;
   view.kind = step.to;
   auto strides = cast<MemRefType>(step.op->getResult(0).getType())
                      .getStridesAndOffset()
                      .first;
   view.strides.assign(strides.begin(), strides.end());
-  emulation.result(step).view = view;
+  frame.result(step).view = view;
   return success();
 }
 
-static LogicalResult runCast(Emulation &emulation, const Step &step) {
-  emulation.copy(step.operands.front(), step.results.front());
+static LogicalResult runCast(Frame &frame, const Step &step) {
+  frame.copy(step.operands.front(), step.results.front());
   return success();
 }
 

@@ -1,7 +1,7 @@
 //===- ArithSteps.cpp - Element by element --------------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 
-#include "codegen/emulate/Emulation.h"
+#include "codegen/reference/interpret/Frame.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include <cmath>
 #include <cstring>
@@ -15,9 +15,9 @@ namespace hova {
 //===----------------------------------------------------------------------===//
 
 template <double (*Function)(double)>
-static LogicalResult runUnary(Emulation &emulation, const Step &step) {
-  const std::vector<Lane> &x = emulation.in(step, 0);
-  std::vector<Lane> &y = emulation.out(step);
+static LogicalResult runUnary(Frame &frame, const Step &step) {
+  const std::vector<Lane> &x = frame.in(step, 0);
+  std::vector<Lane> &y = frame.out(step);
   for (size_t i = 0; i < y.size(); ++i) {
     y[i].number = roundTo(step.to, Function(x[i].number));
   }
@@ -25,10 +25,9 @@ static LogicalResult runUnary(Emulation &emulation, const Step &step) {
 }
 
 template <double (*Function)(double, double)>
-static LogicalResult runBinary(Emulation &emulation, const Step &step) {
-  const std::vector<Lane> &a = emulation.in(step, 0),
-                          &b = emulation.in(step, 1);
-  std::vector<Lane> &y = emulation.out(step);
+static LogicalResult runBinary(Frame &frame, const Step &step) {
+  const std::vector<Lane> &a = frame.in(step, 0), &b = frame.in(step, 1);
+  std::vector<Lane> &y = frame.out(step);
   for (size_t i = 0; i < y.size(); ++i) {
     y[i].number = roundTo(step.to, Function(a[i].number, b[i].number));
   }
@@ -37,10 +36,9 @@ static LogicalResult runBinary(Emulation &emulation, const Step &step) {
 
 /// Operands come with the sign of their highest bit.
 template <int64_t (*Function)(int64_t, int64_t)>
-static LogicalResult runSigned(Emulation &emulation, const Step &step) {
-  const std::vector<Lane> &a = emulation.in(step, 0),
-                          &b = emulation.in(step, 1);
-  std::vector<Lane> &y = emulation.out(step);
+static LogicalResult runSigned(Frame &frame, const Step &step) {
+  const std::vector<Lane> &a = frame.in(step, 0), &b = frame.in(step, 1);
+  std::vector<Lane> &y = frame.out(step);
   for (size_t i = 0; i < y.size(); ++i) {
     y[i].integer = wrapTo(step.to, Function(a[i].integer, b[i].integer));
   }
@@ -53,10 +51,9 @@ static uint64_t asUnsigned(Kind kind, int64_t value) {
 }
 
 template <uint64_t (*Function)(uint64_t, uint64_t)>
-static LogicalResult runUnsigned(Emulation &emulation, const Step &step) {
-  const std::vector<Lane> &a = emulation.in(step, 0),
-                          &b = emulation.in(step, 1);
-  std::vector<Lane> &y = emulation.out(step);
+static LogicalResult runUnsigned(Frame &frame, const Step &step) {
+  const std::vector<Lane> &a = frame.in(step, 0), &b = frame.in(step, 1);
+  std::vector<Lane> &y = frame.out(step);
   for (size_t i = 0; i < y.size(); ++i) {
     y[i].integer = wrapTo(step.to, Function(asUnsigned(step.to, a[i].integer),
                                             asUnsigned(step.to, b[i].integer)));
@@ -65,8 +62,8 @@ static LogicalResult runUnsigned(Emulation &emulation, const Step &step) {
 }
 
 /// Division by zero is undefined, and an error here.
-static LogicalResult checkDivisors(Emulation &emulation, const Step &step) {
-  for (Lane lane : emulation.in(step, 1)) {
+static LogicalResult checkDivisors(Frame &frame, const Step &step) {
+  for (Lane lane : frame.in(step, 1)) {
     if (lane.integer == 0) {
       return step.op->emitError("divides by zero");
     }
@@ -75,17 +72,16 @@ static LogicalResult checkDivisors(Emulation &emulation, const Step &step) {
 }
 
 template <uint64_t (*Function)(uint64_t, uint64_t)>
-static LogicalResult runDivision(Emulation &emulation, const Step &step) {
-  return failed(checkDivisors(emulation, step))
+static LogicalResult runDivision(Frame &frame, const Step &step) {
+  return failed(checkDivisors(frame, step))
              ? failure()
-             : runUnsigned<Function>(emulation, step);
+             : runUnsigned<Function>(frame, step);
 }
 
 template <int64_t (*Function)(int64_t, int64_t)>
-static LogicalResult runSignedDivision(Emulation &emulation, const Step &step) {
-  return failed(checkDivisors(emulation, step))
-             ? failure()
-             : runSigned<Function>(emulation, step);
+static LogicalResult runSignedDivision(Frame &frame, const Step &step) {
+  return failed(checkDivisors(frame, step)) ? failure()
+                                            : runSigned<Function>(frame, step);
 }
 
 //===----------------------------------------------------------------------===//
@@ -158,11 +154,11 @@ static uint64_t largerUnsigned(uint64_t a, uint64_t b) {
 
 /// One rounding: the product of two f32 is exact in a double, and the sum is
 /// rounded to a double first, which moves it from a tie one time in 2^29.
-static LogicalResult runFma(Emulation &emulation, const Step &step) {
-  const std::vector<Lane> &a = emulation.in(step, 0);
-  const std::vector<Lane> &b = emulation.in(step, 1);
-  const std::vector<Lane> &c = emulation.in(step, 2);
-  std::vector<Lane> &y = emulation.out(step);
+static LogicalResult runFma(Frame &frame, const Step &step) {
+  const std::vector<Lane> &a = frame.in(step, 0);
+  const std::vector<Lane> &b = frame.in(step, 1);
+  const std::vector<Lane> &c = frame.in(step, 2);
+  std::vector<Lane> &y = frame.out(step);
   Kind kind = step.to;
   for (size_t i = 0, e = y.size(); i < e; ++i) {
     y[i].number = roundTo(kind, a[i].number * b[i].number + c[i].number);
@@ -210,24 +206,21 @@ static bool holds(arith::CmpFPredicate predicate, double a, double b) {
   llvm_unreachable("unknown comparison");
 }
 
-static LogicalResult runCompareFloats(Emulation &emulation, const Step &step) {
+static LogicalResult runCompareFloats(Frame &frame, const Step &step) {
   auto predicate = cast<arith::CmpFOp>(step.op).getPredicate();
-  const std::vector<Lane> &a = emulation.in(step, 0),
-                          &b = emulation.in(step, 1);
-  std::vector<Lane> &y = emulation.out(step);
+  const std::vector<Lane> &a = frame.in(step, 0), &b = frame.in(step, 1);
+  std::vector<Lane> &y = frame.out(step);
   for (size_t i = 0; i < y.size(); ++i) {
     y[i].integer = holds(predicate, a[i].number, b[i].number);
   }
   return success();
 }
 
-static LogicalResult runCompareIntegers(Emulation &emulation,
-                                        const Step &step) {
+static LogicalResult runCompareIntegers(Frame &frame, const Step &step) {
   auto predicate = cast<arith::CmpIOp>(step.op).getPredicate();
-  const std::vector<Lane> &a = emulation.in(step, 0),
-                          &b = emulation.in(step, 1);
+  const std::vector<Lane> &a = frame.in(step, 0), &b = frame.in(step, 1);
   unsigned bits = step.from == Kind::I1 ? 1 : 8 * bytesOf(step.from);
-  std::vector<Lane> &y = emulation.out(step);
+  std::vector<Lane> &y = frame.out(step);
   for (size_t i = 0; i < y.size(); ++i) {
     y[i].integer = arith::applyCmpPredicate(
         predicate, APInt(bits, asUnsigned(step.from, a[i].integer)),
@@ -237,25 +230,24 @@ static LogicalResult runCompareIntegers(Emulation &emulation,
 }
 
 /// The condition is one for all lanes or one for each.
-static LogicalResult runSelect(Emulation &emulation, const Step &step) {
-  const std::vector<Lane> &condition = emulation.in(step, 0);
-  const std::vector<Lane> &a = emulation.in(step, 1),
-                          &b = emulation.in(step, 2);
+static LogicalResult runSelect(Frame &frame, const Step &step) {
+  const std::vector<Lane> &condition = frame.in(step, 0);
+  const std::vector<Lane> &a = frame.in(step, 1), &b = frame.in(step, 2);
   if (isa<MemRefType>(step.op->getResult(0).getType())) {
-    emulation.copy(step.operands[condition.front().integer ? 1 : 2],
-                   step.results.front());
+    frame.copy(step.operands[condition.front().integer ? 1 : 2],
+               step.results.front());
     return success();
   }
-  std::vector<Lane> &y = emulation.out(step);
+  std::vector<Lane> &y = frame.out(step);
   for (size_t i = 0; i < y.size(); ++i) {
     y[i] = condition[condition.size() == 1 ? 0 : i].integer ? a[i] : b[i];
   }
   return success();
 }
 
-static LogicalResult runZeroExtension(Emulation &emulation, const Step &step) {
-  const std::vector<Lane> &x = emulation.in(step, 0);
-  std::vector<Lane> &y = emulation.out(step);
+static LogicalResult runZeroExtension(Frame &frame, const Step &step) {
+  const std::vector<Lane> &x = frame.in(step, 0);
+  std::vector<Lane> &y = frame.out(step);
   for (size_t i = 0; i < y.size(); ++i) {
     y[i].integer = asUnsigned(step.from, x[i].integer);
   }
@@ -263,9 +255,9 @@ static LogicalResult runZeroExtension(Emulation &emulation, const Step &step) {
 }
 
 /// A boolean is 0 or 1 here, and -1 where its highest bit is a sign.
-static LogicalResult runSignExtension(Emulation &emulation, const Step &step) {
-  const std::vector<Lane> &x = emulation.in(step, 0);
-  std::vector<Lane> &y = emulation.out(step);
+static LogicalResult runSignExtension(Frame &frame, const Step &step) {
+  const std::vector<Lane> &x = frame.in(step, 0);
+  std::vector<Lane> &y = frame.out(step);
   for (size_t i = 0; i < y.size(); ++i) {
     int64_t value = x[i].integer;
     y[i].integer = wrapTo(step.to, step.from == Kind::I1 ? -value : value);
@@ -273,9 +265,9 @@ static LogicalResult runSignExtension(Emulation &emulation, const Step &step) {
   return success();
 }
 
-static LogicalResult runIntegerToFloat(Emulation &emulation, const Step &step) {
-  const std::vector<Lane> &x = emulation.in(step, 0);
-  std::vector<Lane> &y = emulation.out(step);
+static LogicalResult runIntegerToFloat(Frame &frame, const Step &step) {
+  const std::vector<Lane> &x = frame.in(step, 0);
+  std::vector<Lane> &y = frame.out(step);
   for (size_t i = 0; i < y.size(); ++i) {
     y[i].number = roundTo(step.to, static_cast<double>(x[i].integer));
   }
@@ -283,9 +275,9 @@ static LogicalResult runIntegerToFloat(Emulation &emulation, const Step &step) {
 }
 
 /// Beyond the range the result is undefined; here it is 0.
-static LogicalResult runFloatToInteger(Emulation &emulation, const Step &step) {
-  const std::vector<Lane> &x = emulation.in(step, 0);
-  std::vector<Lane> &y = emulation.out(step);
+static LogicalResult runFloatToInteger(Frame &frame, const Step &step) {
+  const std::vector<Lane> &x = frame.in(step, 0);
+  std::vector<Lane> &y = frame.out(step);
   for (size_t i = 0; i < y.size(); ++i) {
     bool fits = std::fabs(x[i].number) < 9.2e18;
     y[i].integer =
@@ -295,9 +287,9 @@ static LogicalResult runFloatToInteger(Emulation &emulation, const Step &step) {
 }
 
 /// The same bytes as elements of another type, more or fewer.
-static LogicalResult runBitcast(Emulation &emulation, const Step &step) {
-  const std::vector<Lane> &x = emulation.in(step, 0);
-  std::vector<Lane> &y = emulation.out(step);
+static LogicalResult runBitcast(Frame &frame, const Step &step) {
+  const std::vector<Lane> &x = frame.in(step, 0);
+  std::vector<Lane> &y = frame.out(step);
   int64_t from = bytesOf(step.from), to = bytesOf(step.to);
   std::vector<uint8_t> bytes(x.size() * from);
   for (size_t i = 0; i < x.size(); ++i) {
@@ -309,9 +301,9 @@ static LogicalResult runBitcast(Emulation &emulation, const Step &step) {
   return success();
 }
 
-static LogicalResult runConstant(Emulation &emulation, const Step &step) {
+static LogicalResult runConstant(Frame &frame, const Step &step) {
   Attribute value = cast<arith::ConstantOp>(step.op).getValue();
-  std::vector<Lane> &y = emulation.out(step);
+  std::vector<Lane> &y = frame.out(step);
   auto numberOf = [](const APFloat &number) {
     return number.convertToDouble();
   };
@@ -335,13 +327,13 @@ static LogicalResult runConstant(Emulation &emulation, const Step &step) {
       }
     }
   } else {
-    return step.op->emitError("a constant of this kind cannot be emulated");
+    return step.op->emitError("a constant of this kind cannot be interpreted");
   }
   return success();
 }
 
-static LogicalResult runCopy(Emulation &emulation, const Step &step) {
-  emulation.copy(step.operands.front(), step.results.front());
+static LogicalResult runCopy(Frame &frame, const Step &step) {
+  frame.copy(step.operands.front(), step.results.front());
   return success();
 }
 

@@ -1,8 +1,8 @@
 //===- Numbers.h - Elements of memory and of vectors ------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0
 
-#ifndef HOVA_CODEGEN_EMULATE_NUMBERS_H
-#define HOVA_CODEGEN_EMULATE_NUMBERS_H
+#ifndef HOVA_CODEGEN_REFERENCE_INTERPRET_NUMBERS_H
+#define HOVA_CODEGEN_REFERENCE_INTERPRET_NUMBERS_H
 
 #include "mlir/IR/Types.h"
 #include <cstdint>
@@ -47,4 +47,4 @@ void writeElement(Kind kind, Lane lane, uint8_t *memory);
 
 } // namespace hova
 
-#endif // HOVA_CODEGEN_EMULATE_NUMBERS_H
+#endif // HOVA_CODEGEN_REFERENCE_INTERPRET_NUMBERS_H

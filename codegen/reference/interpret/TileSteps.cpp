@@ -4,7 +4,7 @@
 // What the descriptions in codegen/cpu/TileOps.td say, and the activations.
 
 #include "codegen/cpu/TileOps.h"
-#include "codegen/emulate/Emulation.h"
+#include "codegen/reference/interpret/Frame.h"
 #include "dialect/DenseOps.h"
 #include "dialect/evaluate/Evaluate.h"
 #include <cmath>
@@ -27,11 +27,11 @@ public:
   /// `place`: the operand that is the first row, with the column after it;
   /// `table`: the one
   /// that is a table, if it is there.
-  TileRows(const Emulation &emulation, const Step &step, const View &view,
+  TileRows(const Frame &frame, const Step &step, const View &view,
            unsigned place, unsigned table)
-      : step(step), view(view), first(indexOf(emulation, view, step, place)),
-        row(emulation.integer(step, place)),
-        table(table < step.op->getNumOperands() ? &emulation.view(step, table)
+      : step(step), view(view), first(indexOf(frame, view, step, place)),
+        row(frame.integer(step, place)),
+        table(table < step.op->getNumOperands() ? &frame.view(step, table)
                                                 : nullptr) {}
 
   /// The first byte of `count` elements of row `i`; null: outside of the
@@ -57,13 +57,13 @@ private:
 };
 } // namespace
 
-static LogicalResult runTileLoad(Emulation &emulation, const Step &step) {
+static LogicalResult runTileLoad(Frame &frame, const Step &step) {
   auto op = cast<TileLoadOp>(step.op);
-  const View &view = emulation.view(step, 0);
+  const View &view = frame.view(step, 0);
   auto [rows, columns] = shapeOf(op.getTile().getType());
   int64_t valid = op.getColumns().value_or(columns);
-  TileRows source(emulation, step, view, /*place=*/1, /*table=*/3);
-  std::vector<Lane> &tile = emulation.out(step);
+  TileRows source(frame, step, view, /*place=*/1, /*table=*/3);
+  std::vector<Lane> &tile = frame.out(step);
   for (int64_t i = 0; i < rows; ++i) {
     const uint8_t *row = source.at(i, valid);
     if (!row) {
@@ -78,14 +78,14 @@ static LogicalResult runTileLoad(Emulation &emulation, const Step &step) {
   return success();
 }
 
-static LogicalResult runTileStore(Emulation &emulation, const Step &step) {
+static LogicalResult runTileStore(Frame &frame, const Step &step) {
   auto op = cast<TileStoreOp>(step.op);
-  const View &view = emulation.view(step, 1);
+  const View &view = frame.view(step, 1);
   auto [rows, columns] = shapeOf(op.getTile().getType());
   int64_t valid = op.getColumns().value_or(columns);
   int64_t bytes = bytesOf(view.kind);
-  TileRows target(emulation, step, view, /*place=*/2, /*table=*/4);
-  const std::vector<Lane> &tile = emulation.in(step, 0);
+  TileRows target(frame, step, view, /*place=*/2, /*table=*/4);
+  const std::vector<Lane> &tile = frame.in(step, 0);
   for (int64_t i = 0; i < rows; ++i) {
     uint8_t *row = target.at(i, valid);
     if (!row) {
@@ -128,28 +128,28 @@ struct RightRows {
 };
 } // namespace
 
-static LogicalResult runTileProduct(Emulation &emulation, const Step &step) {
+static LogicalResult runTileProduct(Frame &frame, const Step &step) {
   auto op = cast<TileProductOp>(step.op);
   auto operandOf = [](OperandRange range) {
     return range.getBeginOperandIndex();
   };
   auto [rows, columns] = shapeOf(op.getTile().getType());
-  const View &left = emulation.view(step, 0);
-  int64_t leftFirst = indexOf(emulation, left, step, 1);
+  const View &left = frame.view(step, 0);
+  int64_t leftFirst = indexOf(frame, left, step, 1);
   unsigned right = operandOf(op.getODSOperands(3));
   unsigned indices = operandOf(op.getODSOperands(4));
-  int64_t depth = emulation.integer(step, operandOf(op.getODSOperands(5)));
-  const View &rightView = emulation.view(step, right);
+  int64_t depth = frame.integer(step, operandOf(op.getODSOperands(5)));
+  const View &rightView = frame.view(step, right);
   int64_t valid = op.getColumns().value_or(columns);
-  RightRows rightRows{rightView, indexOf(emulation, rightView, step, indices),
+  RightRows rightRows{rightView, indexOf(frame, rightView, step, indices),
                       valid,
                       rightView.kind == Kind::I32 ? left.kind : rightView.kind};
   std::vector<Lane> row(columns);
-  std::vector<Lane> &tile = emulation.out(step);
+  std::vector<Lane> &tile = frame.out(step);
   Lane zero;
   zero.number = 0;
   if (op.getInit()) {
-    tile = emulation.in(step, operandOf(op.getODSOperands(8)));
+    tile = frame.in(step, operandOf(op.getODSOperands(8)));
   } else {
     tile.assign(tile.size(), zero);
   }
@@ -174,18 +174,18 @@ static LogicalResult runTileProduct(Emulation &emulation, const Step &step) {
   return success();
 }
 
-static LogicalResult runTileRows(Emulation &emulation, const Step &step) {
+static LogicalResult runTileRows(Frame &frame, const Step &step) {
   SmallVector<std::vector<double>> numbers;
   SmallVector<ArrayRef<double>> operands;
   for (unsigned i = 0; i < step.operands.size(); ++i) {
     bool isNumber = isFloat(kindOf(step.op->getOperand(i).getType()));
     std::vector<double> &own = numbers.emplace_back();
-    for (const Lane &lane : emulation.in(step, i)) {
+    for (const Lane &lane : frame.in(step, i)) {
       own.push_back(isNumber ? lane.number : static_cast<double>(lane.integer));
     }
   }
   llvm::append_range(operands, numbers);
-  std::vector<Lane> &tile = emulation.out(step);
+  std::vector<Lane> &tile = frame.out(step);
   std::vector<double> result(tile.size());
   cast<TileRowsOpInterface>(step.op).evaluateTile(operands, result);
   for (auto [lane, number] : llvm::zip(tile, result)) {
@@ -194,11 +194,10 @@ static LogicalResult runTileRows(Emulation &emulation, const Step &step) {
   return success();
 }
 
-static LogicalResult runPairDot(Emulation &emulation, const Step &step) {
-  const std::vector<Lane> &a = emulation.in(step, 0),
-                          &b = emulation.in(step, 1);
-  const std::vector<Lane> &sums = emulation.in(step, 2);
-  std::vector<Lane> &y = emulation.out(step);
+static LogicalResult runPairDot(Frame &frame, const Step &step) {
+  const std::vector<Lane> &a = frame.in(step, 0), &b = frame.in(step, 1);
+  const std::vector<Lane> &sums = frame.in(step, 2);
+  std::vector<Lane> &y = frame.out(step);
   for (size_t i = 0; i < y.size(); ++i) {
     double sum = sums[i].number;
     for (size_t k = 2 * i; k < 2 * i + 2; ++k) {
@@ -209,30 +208,30 @@ static LogicalResult runPairDot(Emulation &emulation, const Step &step) {
   return success();
 }
 
-static LogicalResult runExp2(Emulation &emulation, const Step &step) {
+static LogicalResult runExp2(Frame &frame, const Step &step) {
   int64_t offset = cast<Exp2Op>(step.op).getExponentOffset();
-  const std::vector<Lane> &x = emulation.in(step, 0);
-  std::vector<Lane> &y = emulation.out(step);
+  const std::vector<Lane> &x = frame.in(step, 0);
+  std::vector<Lane> &y = frame.out(step);
   for (size_t i = 0; i < y.size(); ++i) {
     y[i].number = roundTo(Kind::F32, std::exp2(x[i].number + offset));
   }
   return success();
 }
 
-static LogicalResult runLookup(Emulation &emulation, const Step &step) {
+static LogicalResult runLookup(Frame &frame, const Step &step) {
   SmallVector<float> table(
       cast<LookupOp>(step.op).getTable().getValues<float>());
-  const std::vector<Lane> &index = emulation.in(step, 0);
-  std::vector<Lane> &y = emulation.out(step);
+  const std::vector<Lane> &index = frame.in(step, 0);
+  std::vector<Lane> &y = frame.out(step);
   for (size_t i = 0; i < y.size(); ++i) {
     y[i].number = table[index[i].integer & (table.size() - 1)];
   }
   return success();
 }
 
-static LogicalResult runActivation(Emulation &emulation, const Step &step) {
-  const std::vector<Lane> &x = emulation.in(step, 0);
-  std::vector<Lane> &y = emulation.out(step);
+static LogicalResult runActivation(Frame &frame, const Step &step) {
+  const std::vector<Lane> &x = frame.in(step, 0);
+  std::vector<Lane> &y = frame.out(step);
   int64_t count = x.size();
   HostTensor values(HostTensor::Element::F64, count);
   for (size_t i = 0; i < x.size(); ++i) {

@@ -1,8 +1,8 @@
-//===- Emulator.cpp - Functions and control flow --------------------------===//
+//===- Interpreter.cpp - Functions and control flow -----------------------===//
 // SPDX-License-Identifier: Apache-2.0
 
-#include "codegen/emulate/Emulator.h"
-#include "codegen/emulate/Emulation.h"
+#include "codegen/reference/interpret/Interpreter.h"
+#include "codegen/reference/interpret/Frame.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
@@ -32,7 +32,7 @@ static StepFunction findStep(Operation *op) {
   return own ? own : stepTable().lookup(op->getName().getStringRef());
 }
 
-uint32_t Emulation::slotOf(Value value) {
+uint32_t Frame::slotOf(Value value) {
   auto [entry, isNew] = numbers.try_emplace(value, slots.size());
   if (isNew) {
     slots.emplace_back();
@@ -40,7 +40,7 @@ uint32_t Emulation::slotOf(Value value) {
   return entry->second;
 }
 
-LogicalResult Emulation::addBlock(Block &block) {
+LogicalResult Frame::addBlock(Block &block) {
   for (BlockArgument argument : block.getArguments()) {
     slotOf(argument);
   }
@@ -50,7 +50,7 @@ LogicalResult Emulation::addBlock(Block &block) {
     StepFunction run = ends ? nullptr : findStep(&op);
     if (!run && !ends) {
       return op.emitError("'")
-             << op.getName() << "' cannot be emulated: no step runs it";
+             << op.getName() << "' cannot be interpreted: no step runs it";
     }
     Step step{&op, run, {}, {}};
     for (Value operand : op.getOperands()) {
@@ -81,7 +81,7 @@ LogicalResult Emulation::addBlock(Block &block) {
   return success();
 }
 
-LogicalResult Emulation::runBlock(Block &block) {
+LogicalResult Frame::runBlock(Block &block) {
   for (const Step &step : blocks.find(&block)->second) {
     if (!step.run) {
       yielded = step.operands;
@@ -98,72 +98,71 @@ LogicalResult Emulation::runBlock(Block &block) {
 
 /// Copies what a block has yielded; first all, since an iteration may swap what
 /// it carries.
-static void takeYielded(Emulation &emulation, ArrayRef<uint32_t> targets) {
-  ArrayRef<uint32_t> from = emulation.yielded;
+static void takeYielded(Frame &frame, ArrayRef<uint32_t> targets) {
+  ArrayRef<uint32_t> from = frame.yielded;
   assert(from.size() == targets.size() && "as many values as are yielded");
   if (from.size() == 1) {
-    emulation.copy(from.front(), targets.front());
+    frame.copy(from.front(), targets.front());
     return;
   }
-  emulation.copyAll(from, targets);
+  frame.copyAll(from, targets);
 }
 
-static LogicalResult runFor(Emulation &emulation, const Step &step) {
+static LogicalResult runFor(Frame &frame, const Step &step) {
   auto loop = cast<scf::ForOp>(step.op);
-  int64_t end = emulation.integer(step, 1), by = emulation.integer(step, 2);
+  int64_t end = frame.integer(step, 1), by = frame.integer(step, 2);
   SmallVector<uint32_t> carried;
   for (Value argument : loop.getRegionIterArgs()) {
-    carried.push_back(emulation.slotOf(argument));
+    carried.push_back(frame.slotOf(argument));
   }
   ArrayRef<uint32_t> initial = ArrayRef(step.operands).drop_front(3);
   for (auto [from, to] : llvm::zip(initial, carried)) {
-    emulation.copy(from, to);
+    frame.copy(from, to);
   }
-  uint32_t variable = emulation.slotOf(loop.getInductionVar());
-  for (int64_t i = emulation.integer(step, 0); i < end; i += by) {
-    emulation.setInteger(variable, i);
-    if (failed(emulation.runBlock(*loop.getBody()))) {
+  uint32_t variable = frame.slotOf(loop.getInductionVar());
+  for (int64_t i = frame.integer(step, 0); i < end; i += by) {
+    frame.setInteger(variable, i);
+    if (failed(frame.runBlock(*loop.getBody()))) {
       return failure();
     }
-    takeYielded(emulation, carried);
+    takeYielded(frame, carried);
   }
   for (auto [from, to] : llvm::zip(carried, step.results)) {
-    emulation.copy(from, to);
+    frame.copy(from, to);
   }
   return success();
 }
 
 /// Runs the only block of a region, if there is one.
-static LogicalResult runRegion(Emulation &emulation, Region &region,
-                               const Step &step) {
+static LogicalResult runRegion(Frame &frame, Region &region, const Step &step) {
   if (region.empty()) {
     return success();
   }
-  if (failed(emulation.runBlock(region.front()))) {
+  if (failed(frame.runBlock(region.front()))) {
     return failure();
   }
-  takeYielded(emulation, step.results);
+  takeYielded(frame, step.results);
   return success();
 }
 
-static LogicalResult runIf(Emulation &emulation, const Step &step) {
+static LogicalResult runIf(Frame &frame, const Step &step) {
   auto branch = cast<scf::IfOp>(step.op);
-  return runRegion(emulation,
-                   emulation.integer(step, 0) ? branch.getThenRegion()
-                                              : branch.getElseRegion(),
+  return runRegion(frame,
+                   frame.integer(step, 0) ? branch.getThenRegion()
+                                          : branch.getElseRegion(),
                    step);
 }
 
-static LogicalResult runSwitch(Emulation &emulation, const Step &step) {
+static LogicalResult runSwitch(Frame &frame, const Step &step) {
   auto branch = cast<scf::IndexSwitchOp>(step.op);
-  int64_t value = emulation.integer(step, 0);
+  int64_t value = frame.integer(step, 0);
   for (auto [number, region] :
        llvm::zip(branch.getCases(), branch.getCaseRegions())) {
     if (number == value) {
-      return runRegion(emulation, region, step);
+      return runRegion(frame, region, step);
     }
   }
-  return runRegion(emulation, branch.getDefaultRegion(), step);
+  return runRegion(frame, branch.getDefaultRegion(), step);
 }
 
 void addControlSteps(StepTable &table) {
@@ -176,21 +175,22 @@ void addControlSteps(StepTable &table) {
 // Functions
 //===----------------------------------------------------------------------===//
 
-Emulator::Emulator(func::FuncOp function)
-    : function(function), emulation(std::make_unique<Emulation>()) {}
-Emulator::~Emulator() = default;
+Interpreter::Interpreter(func::FuncOp function)
+    : function(function), frame(std::make_unique<Frame>()) {}
+Interpreter::~Interpreter() = default;
 
-LogicalResult Emulator::prepare() {
+LogicalResult Interpreter::prepare() {
   if (!llvm::hasSingleElement(function.getBody())) {
-    return function.emitError("only structured control flow can be emulated");
+    return function.emitError(
+        "only structured control flow can be interpreted");
   }
-  return emulation->addBlock(function.getBody().front());
+  return frame->addBlock(function.getBody().front());
 }
 
-LogicalResult Emulator::run(ArrayRef<Memory *> buffers,
-                            ArrayRef<int64_t> integers) {
+LogicalResult Interpreter::run(ArrayRef<Memory *> buffers,
+                               ArrayRef<int64_t> integers) {
   for (BlockArgument argument : function.getArguments()) {
-    Slot &slot = emulation->slot(argument);
+    Slot &slot = frame->slot(argument);
     auto type = dyn_cast<MemRefType>(argument.getType());
     if (!type) {
       slot.lanes.resize(1);
@@ -204,7 +204,7 @@ LogicalResult Emulator::run(ArrayRef<Memory *> buffers,
                  SmallVector<int64_t, 4>(strides.begin(), strides.end())};
     buffers = buffers.drop_front();
   }
-  return emulation->runBlock(function.getBody().front());
+  return frame->runBlock(function.getBody().front());
 }
 
 } // namespace hova

@@ -1,7 +1,7 @@
 //===- Numbers.cpp - Elements of memory and of vectors --------------------===//
 // SPDX-License-Identifier: Apache-2.0
 
-#include "codegen/emulate/Numbers.h"
+#include "codegen/reference/interpret/Numbers.h"
 #include "dialect/Storage.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/TypeUtilities.h"
