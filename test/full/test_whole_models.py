@@ -1,9 +1,9 @@
-# ===- test_whole_models.py - Kernel functions of whole models, emulated ------=== #
+# ===- test_whole_models.py - Kernel functions of whole models, interpreted ---=== #
 # SPDX-License-Identifier: Apache-2.0
-"""What test/pipeline/test_emulation.py does, in the published widths but of two layers each:
+"""What test/pipeline/test_interpreted_kernels.py does, in the published widths but of two layers each:
 more layers run the same functions.
 
-Functions of many rows are emulated for some at the start, in the middle and at the end.
+Functions of many rows are interpreted for some at the start, in the middle and at the end.
 """
 
 import os
@@ -41,5 +41,5 @@ def test_kernels_of_a_whole_model(model, dtype, tmp_path):
     out = ["--stop-after=vectorize", "-o", os.devnull]
     done = run("hova-opt", tmp_path / "import.mlir", "--check-meaning", *out)
     assert done.returncode == 0, done.stderr
-    assert "did not emulate" not in done.stderr
-    assert int(re.search(r"emulated (\d+) kernel functions", done.stderr)[1]) > 0
+    assert "did not interpret" not in done.stderr
+    assert int(re.search(r"interpreted (\d+) kernel functions", done.stderr)[1]) > 0

@@ -1,8 +1,8 @@
-# ===- test_emulation.py - Kernel functions, emulated after every pass --------=== #
+# ===- test_interpreted_kernels.py - Kernel functions after every pass ---------=== #
 # SPDX-License-Identifier: Apache-2.0
 """Every kernel function of every example computes what its kernel does.
 
-hova-opt --check-meaning emulates the functions after each pass of the phases tile and
+hova-opt --check-meaning interprets the functions after each pass of the phases tile and
 vectorize. No processor is involved, so every level is tested on every machine.
 """
 
@@ -16,7 +16,7 @@ import pytest
 from examples import SOURCE, examples
 
 BUILD = Path(os.environ.get("HOVA_BUILD", SOURCE / "build"))
-# Emulating takes a thousand times as long as running: models keep the width of their heads
+# Interpreting takes a thousand times as long as running: models keep the width of their heads
 # and have few of them. test/full has them whole.
 NARROW = {
     "bert_base": ["width=192", "heads=3"],
@@ -78,8 +78,8 @@ def test_kernels_of_an_example(name, settings, dtype, level, tmp_path):
     out = [f"--march={level}", "--stop-after=vectorize", "-o", tmp_path / "vectorize.mlir"]
     done = run("hova-opt", tmp_path / "import.mlir", "--check-meaning", *out)
     assert done.returncode == 0, done.stderr
-    assert "did not emulate" not in done.stderr
-    emulated = int(re.search(r"emulated (\d+) kernel functions", done.stderr)[1])
+    assert "did not interpret" not in done.stderr
+    interpreted = int(re.search(r"interpreted (\d+) kernel functions", done.stderr)[1])
     # Once after tile and once after vectorize, at the least.
     functions = (tmp_path / "vectorize.mlir").read_text().count("func.func private @kernel_")
-    assert emulated >= 2 * functions > 0
+    assert interpreted >= 2 * functions > 0
