@@ -3,16 +3,16 @@
 # each is for. The second holds what those include, and nothing else: a test compares it with their include lines. The stamp
 # of a plugin is made of all of them (cmake/StampHeaders.cmake).
 set(HOVA_PUBLIC_HEADERS
+  codegen/cpu/Recipe.h
   codegen/cpu/TileOps.h
   codegen/cpu/TileRows.td
   codegen/cpu/recipes/KernelEmitter.h
-  codegen/cpu/recipes/Recipe.h
   codegen/cpu/recipes/RowBlocks.h
   codegen/cpu/recipes/Transpose.h
+  codegen/cuda/Recipe.h
   codegen/cuda/recipes/CudaKernels.h
   codegen/cuda/recipes/GroupEmitter.h
   codegen/cuda/recipes/KernelBuilder.h
-  codegen/cuda/recipes/Recipe.h
   codegen/cuda/recipes/Similarity.h
   dialect/AttentionOps.h
   dialect/DenseOps.h
@@ -67,20 +67,19 @@ set(HOVA_INCLUDED_HEADERS
   frontend/reader/Text.h
   passes/Columns.h
   passes/OptionalPasses.h
-  passes/Passes.h
+  passes/PassHeaders.h
   passes/PhaseBuilder.h
   passes/Units.h
-  passes/fuse/FuseOptions.h
   passes/fuse/FusionPolicy.h)
 
 # What mlir-tblgen writes of them, in the build's folder.
 set(HOVA_GENERATED_HEADERS
+  codegen/cpu/Recipe.h.inc
   codegen/cpu/TileOps.h.inc
   codegen/cpu/TileRows.h.inc
-  codegen/cpu/recipes/Recipe.h.inc
   codegen/cuda/HovaCudaAttrs.h.inc
   codegen/cuda/HovaCudaDialect.h.inc
-  codegen/cuda/recipes/Recipe.h.inc
+  codegen/cuda/Recipe.h.inc
   dialect/AttentionOps.h.inc
   dialect/DenseOps.h.inc
   dialect/GroupOps.h.inc

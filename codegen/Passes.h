@@ -4,7 +4,7 @@
 #ifndef HOVA_CODEGEN_PASSES_H
 #define HOVA_CODEGEN_PASSES_H
 
-#include "passes/Passes.h"
+#include "passes/PassHeaders.h"
 
 namespace hova {
 

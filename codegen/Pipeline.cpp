@@ -11,14 +11,8 @@
 #include "codegen/PassWatch.h"
 #include "codegen/Passes.h"
 #include "codegen/ShellWord.h"
-#include "mlir/Dialect/Affine/IR/AffineOps.h"
-#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
-#include "mlir/Dialect/Tensor/IR/Tensor.h"
-#include "mlir/Dialect/UB/IR/UBOps.h"
-#include "mlir/Pass/PassOptions.h"
-#include "mlir/Pass/PassRegistry.h"
-#include "mlir/Transforms/Passes.h"
-#include "passes/Passes.h"
+#include "passes/fuse/Phase.h"
+#include "passes/normalize/Phase.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
@@ -265,10 +259,11 @@ void buildCheck(const Phase &phase, OpPassManager &manager,
   phase.build(builder, target);
 }
 
-std::vector<std::string> getPassNames(const Phase &phase, StringRef target) {
+std::vector<std::string> getPassNames(const Phase &phase,
+                                      std::shared_ptr<const Target> target) {
   std::vector<std::string> names;
   PipelineOptions options;
-  options.target = getDefaultTarget(target);
+  options.target = std::move(target);
   options.extend = [&](StringRef point, OpPassManager &) {
     if (point.consume_front("before-") && point != phase.name &&
         !llvm::is_contained(names, point)) {
@@ -316,78 +311,6 @@ llvm::Expected<LogicalResult> runPhases(ModuleOp module,
     }
   }
   return success();
-}
-
-void registerDialects(DialectRegistry &registry) {
-  registry
-      .insert<HovaDialect, affine::AffineDialect, arith::ArithDialect,
-              cf::ControlFlowDialect, func::FuncDialect, LLVM::LLVMDialect,
-              math::MathDialect, memref::MemRefDialect, scf::SCFDialect,
-              tensor::TensorDialect, ub::UBDialect, vector::VectorDialect>();
-  registerTargets(registry);
-}
-
-namespace {
-
-/// The options of a phase in a textual pipeline.
-struct PhasePipelineOptions : public PassPipelineOptions<PhasePipelineOptions> {
-  Option<std::string> target{*this, "target", llvm::cl::init("cpu"),
-                             llvm::cl::desc("What the program runs on")};
-  Option<std::string> march{
-      *this, "march", llvm::cl::init("native"),
-      llvm::cl::desc("ISA levels of the program, with + between them")};
-  Option<bool> strict{
-      *this, "strict", llvm::cl::init(false),
-      llvm::cl::desc("Leave out the passes that reassociate sums")};
-  Option<std::string> without{
-      *this, "without",
-      llvm::cl::desc("Optional passes to leave out, with + between them")};
-};
-
-/// Registers `hova-NAME-phase`.
-void registerPhase(const Phase &phase) {
-  registerPassPipeline(
-      "hova-" + phase.name.str() + "-phase",
-      "Afterwards: " + phase.promise.str(),
-      [&phase](OpPassManager &manager, StringRef text,
-               function_ref<LogicalResult(const Twine &)> error) {
-        PhasePipelineOptions parsed;
-        if (failed(parsed.parseFromString(text))) {
-          return failure();
-        }
-        // In a pipeline, commas separate passes.
-        std::string levels = parsed.march, without = parsed.without;
-        llvm::replace(levels, '+', ',');
-        llvm::replace(without, '+', ',');
-        auto target = makeTarget({parsed.target, levels});
-        if (!target) {
-          return error(llvm::toString(target.takeError()));
-        }
-        auto selection = makePassSelection(parsed.strict, without);
-        if (!selection) {
-          return error(llvm::toString(selection.takeError()));
-        }
-        buildPhase(phase, manager, {*target, *selection, nullptr});
-        return success();
-      },
-      [](function_ref<void(const mlir::detail::PassOptions &)> show) {
-        show(PhasePipelineOptions());
-      });
-}
-
-} // namespace
-
-void registerPipelines() {
-  registerHovaPasses();
-  registerHovaPipelinePasses();
-  registerTargetPasses();
-  // What the phases use of upstream, for pipelines written by hand.
-  registerTransformsPasses();
-  for (const Phase &phase : phases) {
-    if (phase.build) {
-      registerPhase(phase);
-    }
-  }
 }
 
 } // namespace hova

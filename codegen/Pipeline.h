@@ -9,7 +9,7 @@
 #define HOVA_CODEGEN_PIPELINE_H
 
 #include "codegen/ModuleText.h"
-#include "codegen/Targets.h"
+#include "codegen/Target.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/PassManager.h"
 #include "llvm/Support/Error.h"
@@ -19,7 +19,7 @@ namespace hova {
 
 /// What every phase may need to know; filled once by the tool.
 struct PipelineOptions {
-  std::shared_ptr<const Target> target = getDefaultTarget();
+  std::shared_ptr<const Target> target;
   PassSelection passes;
   /// May add passes at extension points; may be null.
   ExtendPipeline extend;
@@ -61,7 +61,7 @@ void buildCheck(const Phase &phase, mlir::OpPassManager &manager,
 /// The arguments of a phase's passes for a target in the order of running, each
 /// once.
 std::vector<std::string> getPassNames(const Phase &phase,
-                                      llvm::StringRef target);
+                                      std::shared_ptr<const Target> target);
 
 /// The phase that left `module` as it is, as the module itself says
 /// (`hova.phase`); `import` where it says nothing.
@@ -92,11 +92,6 @@ struct PhaseRange {
 llvm::Expected<mlir::LogicalResult> runPhases(mlir::ModuleOp module,
                                               const PipelineOptions &options,
                                               const PhaseRange &range);
-
-/// Registers the dialects that the phases use.
-void registerDialects(mlir::DialectRegistry &registry);
-/// Registers all passes and one pipeline per phase (`hova-fuse-phase`).
-void registerPipelines();
 
 } // namespace hova
 

@@ -4,14 +4,14 @@
 // A target is a policy and a set of facts. It tells `fuse` which joins pay, and
 // it builds the phases whose passes depend on the machine; `normalize` is the
 // same for all. The pipeline knows targets by this interface alone, and
-// Targets.cpp is the one table of them.
+// targets/Targets.cpp is the one table of them.
 
 #ifndef HOVA_CODEGEN_TARGET_H
 #define HOVA_CODEGEN_TARGET_H
 
 #include "mlir/IR/BuiltinOps.h"
+#include "passes/FuseOptions.h"
 #include "passes/PhaseBuilder.h"
-#include "passes/fuse/FuseOptions.h"
 
 namespace hova {
 

@@ -1,8 +1,8 @@
 //===- FuseOptions.h - What the phase fuse is told of a target --*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0
 
-#ifndef HOVA_PASSES_FUSE_FUSEOPTIONS_H
-#define HOVA_PASSES_FUSE_FUSEOPTIONS_H
+#ifndef HOVA_PASSES_FUSEOPTIONS_H
+#define HOVA_PASSES_FUSEOPTIONS_H
 
 #include <cstdint>
 #include <string>
@@ -21,4 +21,4 @@ struct FuseOptions {
 
 } // namespace hova
 
-#endif // HOVA_PASSES_FUSE_FUSEOPTIONS_H
+#endif // HOVA_PASSES_FUSEOPTIONS_H

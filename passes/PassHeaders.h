@@ -1,12 +1,12 @@
-//===- Passes.h - The target-neutral phases -------------------------------===//
+//===- PassHeaders.h - What declarations of passes include ----------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// What sees a phase as a whole includes this header; what creates a pass by
-// itself includes `passes/<phase>/Passes.h`, which an edit of the phase's
-// Passes.td makes anew.
+// The dialects that generated declarations of passes name. What creates a pass
+// includes `Passes.h` of the pass's folder, which an edit of its Passes.td
+// makes anew; what sees a phase as a whole includes `Phase.h`.
 
-#ifndef HOVA_PASSES_PASSES_H
-#define HOVA_PASSES_PASSES_H
+#ifndef HOVA_PASSES_PASSHEADERS_H
+#define HOVA_PASSES_PASSHEADERS_H
 
 #include "dialect/HovaDialect.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -17,18 +17,5 @@
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/Pass/Pass.h"
 #include "passes/PhaseBuilder.h"
-#include "passes/fuse/FuseOptions.h"
 
-namespace hova {
-
-/// The builders of the phases; each ends with the verify pass
-/// that checks the phase's promise.
-void buildNormalizePhase(PhaseBuilder &phase);
-void buildFusePhase(PhaseBuilder &phase, const FuseOptions &options);
-
-/// Registers the passes of these phases by name.
-void registerHovaPasses();
-
-} // namespace hova
-
-#endif // HOVA_PASSES_PASSES_H
+#endif // HOVA_PASSES_PASSHEADERS_H

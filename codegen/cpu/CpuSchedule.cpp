@@ -3,7 +3,7 @@
 
 #include "codegen/cpu/CpuSchedule.h"
 #include "codegen/cpu/HovaCpuDialect.h"
-#include "codegen/cpu/recipes/Recipe.h"
+#include "codegen/cpu/Recipe.h"
 
 using namespace mlir;
 

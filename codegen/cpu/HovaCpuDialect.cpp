@@ -3,9 +3,9 @@
 
 #include "codegen/cpu/HovaCpuDialect.h"
 #include "codegen/cpu/CpuSchedule.h"
+#include "codegen/cpu/Recipe.h"
 #include "codegen/cpu/ThreadChunks.h"
 #include "codegen/cpu/TileOps.h"
-#include "codegen/cpu/recipes/Recipe.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/TypeSwitch.h"

@@ -5,7 +5,7 @@
 #define HOVA_CODEGEN_CPU_PASSES_H
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
-#include "passes/Passes.h"
+#include "passes/PassHeaders.h"
 
 namespace hova {
 

@@ -176,7 +176,7 @@ def TileCpuKernelsPass : Pass<"hova-tile-cpu-kernels", "::mlir::ModuleOp"> {
     the image, which comes from a file. Kernels that differ
     in their buffers alone share one function. Obeys the schedule and decides
     nothing. The loops are written by the recipes of the operations
-    (codegen/cpu/recipes/Recipe.td); an operation that begins a stage and has none
+    (codegen/cpu/Recipe.td); an operation that begins a stage and has none
     is an error.
 
     ```mlir

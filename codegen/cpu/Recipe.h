@@ -17,8 +17,8 @@
 //   };
 //   MyOp::attachInterface<MyRecipe>(*context);
 
-#ifndef HOVA_CODEGEN_CPU_RECIPES_RECIPE_H
-#define HOVA_CODEGEN_CPU_RECIPES_RECIPE_H
+#ifndef HOVA_CODEGEN_CPU_RECIPE_H
+#define HOVA_CODEGEN_CPU_RECIPE_H
 
 #include "codegen/cpu/CpuSchedule.h"
 #include "dialect/Interfaces.h"
@@ -31,7 +31,7 @@ class KernelEmitter;
 class TokenLanes;
 } // namespace hova
 
-#include "codegen/cpu/recipes/Recipe.h.inc"
+#include "codegen/cpu/Recipe.h.inc"
 
 namespace hova {
 
@@ -76,9 +76,6 @@ void attachRecipe(mlir::MLIRContext &context) {
   OpT::template attachInterface<PlainCpuRecipe<OpT, emit, scratch>>(context);
 }
 
-/// Attaches the recipes of hova's own operations.
-void registerCpuRecipes(mlir::DialectRegistry &registry);
-
 } // namespace hova
 
-#endif // HOVA_CODEGEN_CPU_RECIPES_RECIPE_H
+#endif // HOVA_CODEGEN_CPU_RECIPE_H

@@ -1,8 +1,8 @@
 //===- Recipe.td - The loops of an operation on a CPU ---------------------===//
 // SPDX-License-Identifier: Apache-2.0
 
-#ifndef HOVA_CODEGEN_CPU_RECIPES_RECIPE
-#define HOVA_CODEGEN_CPU_RECIPES_RECIPE
+#ifndef HOVA_CODEGEN_CPU_RECIPE
+#define HOVA_CODEGEN_CPU_RECIPE
 
 include "mlir/IR/OpBase.td"
 
@@ -86,4 +86,4 @@ def Hova_CpuRecipeOpInterface : OpInterface<"CpuRecipeOpInterface"> {
   ];
 }
 
-#endif // HOVA_CODEGEN_CPU_RECIPES_RECIPE
+#endif // HOVA_CODEGEN_CPU_RECIPE

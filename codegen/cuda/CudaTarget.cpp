@@ -2,10 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "codegen/cuda/CudaTarget.h"
+#include "codegen/cuda/DeviceProgram.h"
 #include "codegen/cuda/Passes.h"
 #include "codegen/cuda/Sm80.h"
-#include "codegen/cuda/lower/DeviceProgram.h"
-#include "codegen/cuda/recipes/FeatureWriter.h"
 #include "mlir/Transforms/Passes.h"
 #include "passes/tile/Passes.h"
 

@@ -1,10 +1,9 @@
 //===- DeviceProgram.cpp - Kernels and launches of a lowered program ------===//
 // SPDX-License-Identifier: Apache-2.0
 
-#include "codegen/cuda/lower/DeviceProgram.h"
+#include "codegen/cuda/DeviceProgram.h"
 #include "codegen/cuda/HovaCudaDialect.h"
 #include "codegen/cuda/Sm80.h"
-#include "codegen/cuda/lower/ThreadEmitter.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "passes/tile/ProgramAttrs.h"
 

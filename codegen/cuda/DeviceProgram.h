@@ -1,8 +1,8 @@
 //===- DeviceProgram.h - Kernels and launches of a lowered program --------===//
 // SPDX-License-Identifier: Apache-2.0
 
-#ifndef HOVA_CODEGEN_CUDA_LOWER_DEVICEPROGRAM_H
-#define HOVA_CODEGEN_CUDA_LOWER_DEVICEPROGRAM_H
+#ifndef HOVA_CODEGEN_CUDA_DEVICEPROGRAM_H
+#define HOVA_CODEGEN_CUDA_DEVICEPROGRAM_H
 
 #include "dialect/ProgramOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -12,6 +12,8 @@ namespace hova {
 
 /// The tables that kernels read, an attribute of the code: 8 bytes a number.
 inline constexpr llvm::StringLiteral kTablesAttr = "hova.tables";
+/// On a kernel: bytes of shared memory that a launch must give it.
+inline constexpr llvm::StringLiteral kGroupBytesAttr = "hova.group_bytes";
 
 struct DeviceKernel {
   mlir::LLVM::LLVMFuncOp function;
@@ -39,4 +41,4 @@ mlir::FailureOr<DeviceProgram> readDeviceProgram(mlir::ModuleOp code);
 
 } // namespace hova
 
-#endif // HOVA_CODEGEN_CUDA_LOWER_DEVICEPROGRAM_H
+#endif // HOVA_CODEGEN_CUDA_DEVICEPROGRAM_H

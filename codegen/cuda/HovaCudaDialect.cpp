@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "codegen/cuda/HovaCudaDialect.h"
+#include "codegen/cuda/Recipe.h"
 #include "codegen/cuda/Sm80.h"
-#include "codegen/cuda/recipes/Recipe.h"
 #include "dialect/ProgramOps.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "passes/Units.h"

@@ -246,7 +246,7 @@ def AssignCudaSchedulePass
     eighth; every weight that a product reads is transposed, so that copies take
     16 bytes of a column at once; rows of weights that scores read are lengthened
     to multiples of 32 bytes (`alignCapturedTables`). The recipes of the operations
-    choose (codegen/cuda/recipes/Recipe.td). What has no code for a GPU yet is an
+    choose (codegen/cuda/Recipe.td). What has no code for a GPU yet is an
     error on its operation.
 
     ```mlir

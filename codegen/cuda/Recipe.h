@@ -11,8 +11,8 @@
 //   };
 //   MyOp::attachInterface<MyRecipe>(*context);
 
-#ifndef HOVA_CODEGEN_CUDA_RECIPES_RECIPE_H
-#define HOVA_CODEGEN_CUDA_RECIPES_RECIPE_H
+#ifndef HOVA_CODEGEN_CUDA_RECIPE_H
+#define HOVA_CODEGEN_CUDA_RECIPE_H
 
 #include "codegen/cuda/HovaCudaDialect.h"
 #include "dialect/Interfaces.h"
@@ -33,7 +33,7 @@ struct Grid {
 
 } // namespace hova
 
-#include "codegen/cuda/recipes/Recipe.h.inc"
+#include "codegen/cuda/Recipe.h.inc"
 
 namespace hova {
 
@@ -62,9 +62,6 @@ bool fitsGroup(int64_t elements, mlir::Type element);
 
 /// Its grid under a schedule.
 Grid gridOf(mlir::Operation *anchor, CudaScheduleAttr schedule);
-
-/// Writes what a block of its kernel does.
-void emitGroup(mlir::Operation *anchor, GroupEmitter &emitter);
 
 /// A warp for each row, and blocks of columns where rows are long: for results
 /// whose elements are computed one by one.
@@ -110,9 +107,6 @@ struct RowsRecipe : ElementsRecipe<RecipeT, OpT> {
   }
 };
 
-/// Attaches the recipes of hova's own operations.
-void registerCudaRecipes(mlir::DialectRegistry &registry);
-
 } // namespace hova
 
-#endif // HOVA_CODEGEN_CUDA_RECIPES_RECIPE_H
+#endif // HOVA_CODEGEN_CUDA_RECIPE_H

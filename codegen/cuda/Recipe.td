@@ -1,8 +1,8 @@
 //===- Recipe.td - The kernel of an operation on a GPU --------------------===//
 // SPDX-License-Identifier: Apache-2.0
 
-#ifndef HOVA_CODEGEN_CUDA_RECIPES_RECIPE
-#define HOVA_CODEGEN_CUDA_RECIPES_RECIPE
+#ifndef HOVA_CODEGEN_CUDA_RECIPE
+#define HOVA_CODEGEN_CUDA_RECIPE
 
 include "mlir/IR/OpBase.td"
 
@@ -101,4 +101,4 @@ def Hova_CudaRecipeOpInterface : OpInterface<"CudaRecipeOpInterface"> {
   ];
 }
 
-#endif // HOVA_CODEGEN_CUDA_RECIPES_RECIPE
+#endif // HOVA_CODEGEN_CUDA_RECIPE

@@ -1,8 +1,9 @@
 //===- Extensions.cpp - Passes at extension points ------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 
-#include "codegen/Extensions.h"
+#include "codegen/targets/Extensions.h"
 #include "codegen/Pipeline.h"
+#include "codegen/targets/Targets.h"
 #include "mlir/Pass/PassRegistry.h"
 
 using namespace mlir;
@@ -22,7 +23,7 @@ std::vector<std::string> getExtensionPoints(ArrayRef<std::string> targets) {
       continue;
     }
     for (const std::string &target : targets) {
-      llvm::for_each(getPassNames(phase, target), add);
+      llvm::for_each(getPassNames(phase, getDefaultTarget(target)), add);
     }
     add(phase.name.str());
   }

@@ -1,8 +1,8 @@
 //===- Extensions.h - Passes at extension points --------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 
-#ifndef HOVA_CODEGEN_EXTENSIONS_H
-#define HOVA_CODEGEN_EXTENSIONS_H
+#ifndef HOVA_CODEGEN_TARGETS_EXTENSIONS_H
+#define HOVA_CODEGEN_TARGETS_EXTENSIONS_H
 
 #include "passes/ExtensionPoints.h"
 #include "passes/PhaseBuilder.h"
@@ -29,4 +29,4 @@ ExtendPipeline extendBy(std::vector<Extension> extensions);
 
 } // namespace hova
 
-#endif // HOVA_CODEGEN_EXTENSIONS_H
+#endif // HOVA_CODEGEN_TARGETS_EXTENSIONS_H

@@ -3,17 +3,17 @@
 //
 // The only file outside a target's folder that includes its headers.
 
-#include "codegen/Targets.h"
+#include "codegen/targets/Targets.h"
 #include "codegen/cpu/CpuTarget.h"
 #include "codegen/cpu/HovaCpuDialect.h"
 #include "codegen/cpu/Passes.h"
 #include "codegen/cpu/link/CpuProgram.h"
-#include "codegen/cpu/recipes/Recipe.h"
+#include "codegen/cpu/recipes/Recipes.h"
 #include "codegen/cuda/HovaCudaDialect.h"
 #include "codegen/cuda/Passes.h"
 #include "codegen/cuda/Sm80.h"
 #include "codegen/cuda/link/CudaProgram.h"
-#include "codegen/cuda/recipes/Recipe.h"
+#include "codegen/cuda/recipes/Recipes.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 

@@ -1,8 +1,8 @@
 //===- Targets.h - The targets that hova knows ----------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 
-#ifndef HOVA_CODEGEN_TARGETS_H
-#define HOVA_CODEGEN_TARGETS_H
+#ifndef HOVA_CODEGEN_TARGETS_TARGETS_H
+#define HOVA_CODEGEN_TARGETS_TARGETS_H
 
 #include "codegen/Target.h"
 #include "llvm/Support/Error.h"
@@ -53,4 +53,4 @@ void registerTargetPasses();
 
 } // namespace hova
 
-#endif // HOVA_CODEGEN_TARGETS_H
+#endif // HOVA_CODEGEN_TARGETS_TARGETS_H

@@ -8,9 +8,9 @@
 // to two tiles and scales none: the sums of the weights and the result.
 
 #include "SigmoidAttention.h"
+#include "codegen/cuda/Recipe.h"
 #include "codegen/cuda/recipes/CudaKernels.h"
 #include "codegen/cuda/recipes/GroupEmitter.h"
-#include "codegen/cuda/recipes/Recipe.h"
 #include "codegen/cuda/recipes/Similarity.h"
 #include "dialect/Shapes.h"
 #include "mlir/Dialect/Math/IR/Math.h"

@@ -15,7 +15,7 @@
 //   pack K ; for rows: W = sigmoid(c Q K^T + b) ;
 //                      O = (W V) / (exp(sink) + sum W)
 
-#include "codegen/cpu/recipes/Recipe.h"
+#include "codegen/cpu/Recipe.h"
 #include "SigmoidAttention.h"
 #include "codegen/cpu/TileOps.h"
 #include "codegen/cpu/recipes/KernelEmitter.h"

@@ -1,6 +1,7 @@
 //===- Phase.cpp - fuse: kernels and verdicts -----------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 
+#include "passes/fuse/Phase.h"
 #include "passes/fuse/Passes.h"
 
 void hova::buildFusePhase(PhaseBuilder &phase, const FuseOptions &options) {
@@ -20,3 +21,10 @@ void hova::buildFusePhase(PhaseBuilder &phase, const FuseOptions &options) {
   phase.add(createVerifyDemandsPass());
   phase.addCheck(createVerifyFusedPass());
 }
+
+namespace hova {
+#define GEN_PASS_REGISTRATION
+#include "passes/fuse/Passes.h.inc"
+} // namespace hova
+
+void hova::registerFusePhase() { registerFusePasses(); }

@@ -4,7 +4,7 @@
 #ifndef HOVA_PASSES_NORMALIZE_PASSES_H
 #define HOVA_PASSES_NORMALIZE_PASSES_H
 
-#include "passes/Passes.h"
+#include "passes/PassHeaders.h"
 
 namespace hova {
 

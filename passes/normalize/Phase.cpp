@@ -1,6 +1,7 @@
 //===- Phase.cpp - normalize: one spelling per idea -----------------------===//
 // SPDX-License-Identifier: Apache-2.0
 
+#include "passes/normalize/Phase.h"
 #include "mlir/Transforms/Passes.h"
 #include "passes/normalize/Passes.h"
 
@@ -32,3 +33,10 @@ void hova::buildNormalizePhase(PhaseBuilder &phase) {
   phase.add(createCSEPass());
   phase.addCheck(createVerifyNormalizedPass());
 }
+
+namespace hova {
+#define GEN_PASS_REGISTRATION
+#include "passes/normalize/Passes.h.inc"
+} // namespace hova
+
+void hova::registerNormalizePhase() { registerNormalizePasses(); }

@@ -4,7 +4,7 @@
 // Upstream's language server for `.mlir` files, with hova's dialect and those
 // of plugins.
 
-#include "codegen/Pipeline.h"
+#include "codegen/targets/Registration.h"
 #include "mlir/Tools/mlir-lsp-server/MlirLspServerMain.h"
 #include "tools/ToolPlugins.h"
 

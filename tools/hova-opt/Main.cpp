@@ -5,10 +5,12 @@
 // run phases of a compilation, `--check-meaning` evaluates the program after
 // every pass, and `--debug-only` tells what passes consider.
 
-#include "codegen/Extensions.h"
 #include "codegen/OutputFile.h"
 #include "codegen/Pipeline.h"
 #include "codegen/reference/MeaningCheck.h"
+#include "codegen/targets/Extensions.h"
+#include "codegen/targets/Registration.h"
+#include "codegen/targets/Targets.h"
 #include "mlir/IR/AsmState.h"
 #include "mlir/Pass/PassRegistry.h"
 #include "mlir/Support/FileUtilities.h"

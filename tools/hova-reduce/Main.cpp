@@ -4,7 +4,7 @@
 // Upstream's reducer for `.mlir` files, with hova's dialect and passes and
 // those of plugins.
 
-#include "codegen/Pipeline.h"
+#include "codegen/targets/Registration.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Reducer/Passes.h"
 #include "mlir/Tools/mlir-reduce/MlirReduceMain.h"

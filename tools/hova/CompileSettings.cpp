@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "tools/hova/CompileSettings.h"
-#include "codegen/Extensions.h"
 #include "codegen/OutputFile.h"
 #include "codegen/ShellWord.h"
-#include "codegen/Targets.h"
+#include "codegen/targets/Extensions.h"
+#include "codegen/targets/Targets.h"
 #include "mlir/Pass/PassInstrumentation.h"
 #include "runtime/cuda/DriverCalls.h"
 #include "tools/hova/Crash.h"

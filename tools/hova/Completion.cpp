@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "tools/hova/Completion.h"
-#include "codegen/Extensions.h"
 #include "codegen/Pipeline.h"
-#include "codegen/Targets.h"
+#include "codegen/targets/Extensions.h"
+#include "codegen/targets/Targets.h"
 #include "frontend/description/ModelSpec.h"
 #include "frontend/reader/Json.h"
 #include "passes/OptionalPasses.h"

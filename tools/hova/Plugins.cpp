@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "tools/hova/Plugins.h"
-#include "codegen/Pipeline.h"
+#include "codegen/targets/Registration.h"
 #include "frontend/Operator.h"
 #include "mlir/Tools/Plugins/DialectPlugin.h"
 #include "mlir/Tools/Plugins/PassPlugin.h"

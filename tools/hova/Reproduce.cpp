@@ -3,7 +3,7 @@
 
 #include "tools/hova/Reproduce.h"
 
-#include "codegen/Targets.h"
+#include "codegen/targets/Targets.h"
 #include "tools/inspect/Verdicts.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/MemoryBuffer.h"

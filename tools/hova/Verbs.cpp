@@ -4,6 +4,8 @@
 // Finds the verb and runs it; each verb is a file of its own.
 
 #include "tools/hova/Verbs.h"
+#include "codegen/Pipeline.h"
+#include "codegen/targets/Targets.h"
 #include "tools/hova/CompileSettings.h"
 #include "tools/hova/Completion.h"
 #include "tools/hova/Guard.h"
@@ -74,11 +76,12 @@ constexpr VerbInfo verbs[] = {
 };
 
 int listPhases(StringRef target) {
+  auto chosen = hova::getDefaultTarget(target);
   for (const hova::Phase &phase : hova::getPhases()) {
     outs() << left_justify(phase.name, 11) << phase.promise << "\n";
     if (phase.build) {
       outs().indent(11) << "passes: "
-                        << join(hova::getPassNames(phase, target), ", ")
+                        << join(hova::getPassNames(phase, chosen), ", ")
                         << "\n";
     }
   }

@@ -13,11 +13,11 @@
 //   pack K ; for rows: S = min(Q K^T, limits) ; S = 2^(c S - c max S) ;
 //                      O = (S V) / sum S
 
+#include "codegen/cpu/Recipe.h"
 #include "codegen/cpu/TileOps.h"
 #include "codegen/cpu/recipes/AttentionEmitter.h"
 #include "codegen/cpu/recipes/AttentionTokenLanes.h"
 #include "codegen/cpu/recipes/ProductPanels.h"
-#include "codegen/cpu/recipes/Recipe.h"
 #include "codegen/cpu/recipes/RowBlocks.h"
 #include "dialect/DenseOps.h"
 #include "mlir/IR/Matchers.h"

@@ -5,9 +5,9 @@
 
 #include "codegen/cpu/recipes/CpuKernelCode.h"
 #include "codegen/cpu/HovaCpuDialect.h"
+#include "codegen/cpu/Recipe.h"
 #include "codegen/cpu/ThreadChunks.h"
 #include "codegen/cpu/recipes/KernelEmitter.h"
-#include "codegen/cpu/recipes/Recipe.h"
 #include "codegen/cpu/recipes/TokenLanes.h"
 #include "dialect/DenseOps.h"
 #include "dialect/Shapes.h"

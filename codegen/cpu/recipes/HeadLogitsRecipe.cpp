@@ -4,9 +4,9 @@
 // The product of each head's columns with one weight, whose tile is activated,
 // weighted and summed along the row while it is in registers.
 
+#include "codegen/cpu/Recipe.h"
 #include "codegen/cpu/TileOps.h"
 #include "codegen/cpu/recipes/ProductPanels.h"
-#include "codegen/cpu/recipes/Recipe.h"
 #include "codegen/cpu/recipes/RowBlocks.h"
 #include "dialect/AttentionOps.h"
 #include "dialect/Shapes.h"

@@ -21,7 +21,7 @@
 
 #include "codegen/cpu/CpuSchedule.h"
 #include "passes/Columns.h"
-#include "passes/Passes.h"
+#include "passes/PassHeaders.h"
 #include "passes/tile/Expr.h"
 
 namespace hova {

@@ -10,9 +10,9 @@
 //
 // A key that is padding has a row of zeros in F, and a zero in the row of ones.
 
+#include "codegen/cpu/Recipe.h"
 #include "codegen/cpu/recipes/FeatureRows.h"
 #include "codegen/cpu/recipes/ProductPanels.h"
-#include "codegen/cpu/recipes/Recipe.h"
 #include "codegen/cpu/recipes/RowBlocks.h"
 
 using namespace mlir;

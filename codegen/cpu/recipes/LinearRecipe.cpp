@@ -18,9 +18,9 @@
 // difference between 130 and 200 GFLOP/s of 218.
 
 #include "codegen/cpu/CpuFacts.h"
+#include "codegen/cpu/Recipe.h"
 #include "codegen/cpu/TileOps.h"
 #include "codegen/cpu/recipes/ProductPanels.h"
-#include "codegen/cpu/recipes/Recipe.h"
 #include "codegen/cpu/recipes/RowBlocks.h"
 #include "codegen/cpu/recipes/TokenLanes.h"
 #include "dialect/DenseOps.h"

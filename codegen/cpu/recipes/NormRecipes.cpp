@@ -5,8 +5,8 @@
 // deviations, results. The two-pass variance costs a load and avoids
 // cancellation. A softmax takes three as well.
 
+#include "codegen/cpu/Recipe.h"
 #include "codegen/cpu/recipes/KernelEmitter.h"
-#include "codegen/cpu/recipes/Recipe.h"
 #include "codegen/cpu/recipes/TokenLanes.h"
 #include "dialect/AttentionOps.h"
 #include "dialect/DenseOps.h"

@@ -8,8 +8,8 @@
 //   for columns, for rows:
 //     y[rows, columns] = sum over tokens j of w[j, rows] * x[j, columns]
 
+#include "codegen/cpu/Recipe.h"
 #include "codegen/cpu/TileOps.h"
-#include "codegen/cpu/recipes/Recipe.h"
 #include "codegen/cpu/recipes/RowBlocks.h"
 #include "dialect/LinearAttentionOps.h"
 #include "dialect/Shapes.h"

@@ -1,10 +1,8 @@
 //===- Recipes.cpp - The list of recipes ----------------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 
-#include "codegen/cpu/recipes/Recipe.h"
+#include "codegen/cpu/recipes/Recipes.h"
 #include "dialect/HovaDialect.h"
-
-#include "codegen/cpu/recipes/Recipe.cpp.inc"
 
 using namespace mlir;
 

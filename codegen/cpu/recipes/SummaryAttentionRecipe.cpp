@@ -23,10 +23,10 @@
 // relative to it, and peak that of the blocks before. No key after i has a part
 // in row i: its score is replaced by zero, whatever it is.
 
+#include "codegen/cpu/Recipe.h"
 #include "codegen/cpu/recipes/AttentionTokenLanes.h"
 #include "codegen/cpu/recipes/FeatureRows.h"
 #include "codegen/cpu/recipes/ProductPanels.h"
-#include "codegen/cpu/recipes/Recipe.h"
 #include "codegen/cpu/recipes/RowBlocks.h"
 #include "codegen/cpu/recipes/Transpose.h"
 

@@ -3,7 +3,7 @@
 
 #include "codegen/cpu/recipes/TokenLanes.h"
 #include "codegen/cpu/CpuFacts.h"
-#include "codegen/cpu/recipes/Recipe.h"
+#include "codegen/cpu/Recipe.h"
 #include "codegen/cpu/recipes/Transpose.h"
 #include "dialect/Shapes.h"
 

@@ -5,8 +5,8 @@
 // the chunk (a position added, an activation) is the stage's business.
 
 #include "codegen/cpu/CpuFacts.h"
+#include "codegen/cpu/Recipe.h"
 #include "codegen/cpu/recipes/ProductPanels.h"
-#include "codegen/cpu/recipes/Recipe.h"
 #include "dialect/PlacementOps.h"
 #include "dialect/Shapes.h"
 #include "dialect/TokenOps.h"

@@ -6,8 +6,8 @@
 // where x is tokens, whose channels lie in the last axis, the row is put
 // together in scratch first: zeros, then the lines and pixels that are inside.
 
+#include "codegen/cpu/Recipe.h"
 #include "codegen/cpu/recipes/KernelEmitter.h"
-#include "codegen/cpu/recipes/Recipe.h"
 #include "dialect/Unfold.h"
 
 using namespace mlir;

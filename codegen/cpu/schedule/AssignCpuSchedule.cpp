@@ -10,7 +10,7 @@
 #include "codegen/cpu/CpuSchedule.h"
 #include "codegen/cpu/HovaCpuDialect.h"
 #include "codegen/cpu/Passes.h"
-#include "codegen/cpu/recipes/Recipe.h"
+#include "codegen/cpu/Recipe.h"
 #include "codegen/cpu/schedule/Stages.h"
 #include "codegen/cpu/schedule/WeightLayouts.h"
 #include "dialect/DenseOps.h"

@@ -10,7 +10,7 @@
 // Kernels without placements stay as they are.
 
 #include "codegen/cpu/Passes.h"
-#include "codegen/cpu/recipes/Recipe.h"
+#include "codegen/cpu/Recipe.h"
 #include "dialect/DenseOps.h"
 #include "dialect/PlacementOps.h"
 #include "dialect/Shapes.h"

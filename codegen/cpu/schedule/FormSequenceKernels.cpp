@@ -12,7 +12,7 @@
 
 #include "codegen/cpu/CpuFacts.h"
 #include "codegen/cpu/Passes.h"
-#include "codegen/cpu/recipes/Recipe.h"
+#include "codegen/cpu/Recipe.h"
 #include "dialect/PlacementOps.h"
 #include "dialect/Shapes.h"
 #include "dialect/Site.h"

@@ -7,8 +7,8 @@
 
 #include "codegen/cpu/schedule/Stages.h"
 #include "codegen/cpu/CpuFacts.h"
+#include "codegen/cpu/Recipe.h"
 #include "codegen/cpu/recipes/KernelEmitter.h"
-#include "codegen/cpu/recipes/Recipe.h"
 #include "dialect/PlacementOps.h"
 #include "dialect/Shapes.h"
 #include "dialect/TokenOps.h"

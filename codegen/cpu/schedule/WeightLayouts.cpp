@@ -5,7 +5,7 @@
 
 #include "codegen/cpu/schedule/WeightLayouts.h"
 #include "codegen/cpu/CpuFacts.h"
-#include "codegen/cpu/recipes/Recipe.h"
+#include "codegen/cpu/Recipe.h"
 #include "passes/Units.h"
 #include "passes/WeightReaders.h"
 

@@ -4,8 +4,8 @@
 #ifndef HOVA_CODEGEN_CUDA_LINK_DEVICECODE_H
 #define HOVA_CODEGEN_CUDA_LINK_DEVICECODE_H
 
+#include "codegen/cuda/DeviceProgram.h"
 #include "codegen/cuda/link/Ptxas.h"
-#include "codegen/cuda/lower/DeviceProgram.h"
 #include "llvm/IR/Module.h"
 
 namespace hova {

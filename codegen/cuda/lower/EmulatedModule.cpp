@@ -1,7 +1,7 @@
 //===- EmulatedModule.cpp - Kernels, ready to be emulated -----------------===//
 // SPDX-License-Identifier: Apache-2.0
 
-#include "codegen/cuda/EmulatedModule.h"
+#include "codegen/cuda/lower/EmulatedModule.h"
 #include "codegen/cuda/lower/DeviceOperations.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"

@@ -1,8 +1,8 @@
 //===- EmulatedModule.h - Kernels, ready to be emulated ---------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0
 
-#ifndef HOVA_CODEGEN_CUDA_EMULATEDMODULE_H
-#define HOVA_CODEGEN_CUDA_EMULATEDMODULE_H
+#ifndef HOVA_CODEGEN_CUDA_LOWER_EMULATEDMODULE_H
+#define HOVA_CODEGEN_CUDA_LOWER_EMULATEDMODULE_H
 
 #include "mlir/IR/BuiltinOps.h"
 #include "runtime/emulation/Emulation.h"
@@ -40,4 +40,4 @@ hova_emulation_report emulate(const hova_emulation_launch &launch);
 
 } // namespace hova
 
-#endif // HOVA_CODEGEN_CUDA_EMULATEDMODULE_H
+#endif // HOVA_CODEGEN_CUDA_LOWER_EMULATEDMODULE_H

@@ -5,8 +5,8 @@
 // stands beside the code. What is lowered is the kernels. The tables that they
 // read are evaluated here.
 
+#include "codegen/cuda/DeviceProgram.h"
 #include "codegen/cuda/Passes.h"
-#include "codegen/cuda/lower/DeviceProgram.h"
 #include "codegen/reference/ProgramTables.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "passes/tile/ProgramAttrs.h"

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "codegen/cuda/lower/ThreadEmitter.h"
+#include "codegen/cuda/DeviceProgram.h"
 #include "codegen/cuda/Occupancy.h"
 #include "codegen/cuda/Sm80.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"

@@ -26,9 +26,6 @@
 
 namespace hova {
 
-/// On a kernel: bytes of shared memory that a launch must give it.
-inline constexpr llvm::StringLiteral kGroupBytesAttr = "hova.group_bytes";
-
 /// Which elements of a tile a thread holds: rows `row + rows[r]`, columns
 /// `column + columns[c]`.
 struct Fragment {

@@ -5,9 +5,9 @@
 // queries along x, heads along y, sequences along z. Of small heads it has all.
 // Where queries see blocks of keys, its rows are of one block of tokens.
 
+#include "codegen/cuda/Recipe.h"
 #include "codegen/cuda/recipes/CudaKernels.h"
 #include "codegen/cuda/recipes/GroupEmitter.h"
-#include "codegen/cuda/recipes/Recipe.h"
 #include "codegen/cuda/recipes/ScoreTiles.h"
 #include "codegen/cuda/recipes/SeenBlocks.h"
 #include "codegen/cuda/recipes/SmallHeads.h"

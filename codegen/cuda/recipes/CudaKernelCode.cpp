@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "codegen/cuda/recipes/CudaKernelCode.h"
+#include "codegen/cuda/Recipe.h"
 #include "codegen/cuda/recipes/GroupEmitter.h"
-#include "codegen/cuda/recipes/Recipe.h"
+#include "codegen/cuda/recipes/Recipes.h"
 #include "passes/Columns.h"
 #include "passes/Units.h"
 

@@ -1,10 +1,10 @@
 //===- HeadRecipes.cpp - What is done head by head, on a GPU --------------===//
 // SPDX-License-Identifier: Apache-2.0
 
+#include "codegen/cuda/Recipe.h"
 #include "codegen/cuda/Sm80.h"
 #include "codegen/cuda/recipes/CudaKernels.h"
 #include "codegen/cuda/recipes/GroupEmitter.h"
-#include "codegen/cuda/recipes/Recipe.h"
 #include "dialect/AttentionOps.h"
 #include "dialect/Shapes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"

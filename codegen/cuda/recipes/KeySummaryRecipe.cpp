@@ -1,8 +1,8 @@
 //===- KeySummaryRecipe.cpp - Sums over features of keys, on a GPU --------===//
 // SPDX-License-Identifier: Apache-2.0
 
+#include "codegen/cuda/Recipe.h"
 #include "codegen/cuda/recipes/FeatureWriter.h"
-#include "codegen/cuda/recipes/Recipe.h"
 
 using namespace mlir;
 

@@ -3,8 +3,8 @@
 //
 // Booleans and integers of tokens, one by one. A warp has a row.
 
+#include "codegen/cuda/Recipe.h"
 #include "codegen/cuda/recipes/GroupEmitter.h"
-#include "codegen/cuda/recipes/Recipe.h"
 #include "dialect/Shapes.h"
 #include "dialect/TokenOps.h"
 #include <limits>

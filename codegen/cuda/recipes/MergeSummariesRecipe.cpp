@@ -1,8 +1,8 @@
 //===- MergeSummariesRecipe.cpp - Sums of blocks made one, on a GPU -------===//
 // SPDX-License-Identifier: Apache-2.0
 
+#include "codegen/cuda/Recipe.h"
 #include "codegen/cuda/recipes/GroupEmitter.h"
-#include "codegen/cuda/recipes/Recipe.h"
 #include "dialect/LinearAttentionOps.h"
 #include "dialect/Shapes.h"
 #include "llvm/Support/MathExtras.h"

@@ -1,9 +1,9 @@
 //===- NormRecipe.cpp - Layer norm on a GPU -------------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 
+#include "codegen/cuda/Recipe.h"
 #include "codegen/cuda/recipes/CudaKernels.h"
 #include "codegen/cuda/recipes/GroupEmitter.h"
-#include "codegen/cuda/recipes/Recipe.h"
 #include "dialect/DenseOps.h"
 #include "dialect/Shapes.h"
 

@@ -1,9 +1,9 @@
 //===- ProductRecipe.cpp - Products with a weight matrix, on a GPU --------===//
 // SPDX-License-Identifier: Apache-2.0
 
+#include "codegen/cuda/Recipe.h"
 #include "codegen/cuda/recipes/CudaKernels.h"
 #include "codegen/cuda/recipes/GroupEmitter.h"
-#include "codegen/cuda/recipes/Recipe.h"
 #include "dialect/DenseOps.h"
 #include "dialect/LinearAttentionOps.h"
 #include "dialect/Shapes.h"

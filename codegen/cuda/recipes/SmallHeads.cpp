@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "codegen/cuda/recipes/SmallHeads.h"
+#include "codegen/cuda/Recipe.h"
 #include "codegen/cuda/Sm80.h"
-#include "codegen/cuda/recipes/Recipe.h"
 #include "dialect/Shapes.h"
 #include "dialect/TokenOps.h"
 

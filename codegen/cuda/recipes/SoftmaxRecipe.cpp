@@ -5,8 +5,8 @@
 // many columns as it holds: for the maximum, for the sum of the exponentials,
 // and for what it stores. A row of one part is read once.
 
+#include "codegen/cuda/Recipe.h"
 #include "codegen/cuda/recipes/GroupEmitter.h"
-#include "codegen/cuda/recipes/Recipe.h"
 #include "dialect/DenseOps.h"
 #include "dialect/Shapes.h"
 #include <cmath>

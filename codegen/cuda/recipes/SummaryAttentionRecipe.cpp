@@ -1,7 +1,7 @@
 //===- SummaryAttentionRecipe.cpp - Queries of sums over keys, on a GPU ---===//
 // SPDX-License-Identifier: Apache-2.0
 
-#include "codegen/cuda/recipes/Recipe.h"
+#include "codegen/cuda/Recipe.h"
 #include "codegen/cuda/recipes/SummaryAttentionWriter.h"
 #include <cmath>
 

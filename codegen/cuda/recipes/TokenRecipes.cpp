@@ -4,9 +4,9 @@
 // Each element of the result is read from a place that follows from its own, or
 // from several. A warp has a row, so that lanes read and write neighbours.
 
+#include "codegen/cuda/Recipe.h"
 #include "codegen/cuda/recipes/CudaKernels.h"
 #include "codegen/cuda/recipes/GroupEmitter.h"
-#include "codegen/cuda/recipes/Recipe.h"
 #include "dialect/PlacementOps.h"
 #include "dialect/Shapes.h"
 #include "dialect/TokenOps.h"

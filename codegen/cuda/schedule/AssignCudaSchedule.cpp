@@ -7,8 +7,8 @@
 
 #include "codegen/cuda/HovaCudaDialect.h"
 #include "codegen/cuda/Passes.h"
+#include "codegen/cuda/Recipe.h"
 #include "codegen/cuda/Sm80.h"
-#include "codegen/cuda/recipes/Recipe.h"
 #include "codegen/cuda/schedule/CapturedTables.h"
 #include "codegen/cuda/schedule/WeightLayouts.h"
 #include "dialect/DenseOps.h"

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "codegen/cuda/HovaCudaDialect.h"
+#include "codegen/cuda/Recipe.h"
 #include "codegen/cuda/recipes/CudaKernels.h"
 #include "codegen/cuda/recipes/FeatureWriter.h"
-#include "codegen/cuda/recipes/Recipe.h"
 #include "dialect/DenseOps.h"
 #include "dialect/Interfaces.h"
 #include "dialect/Shapes.h"

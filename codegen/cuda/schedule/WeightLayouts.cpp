@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "codegen/cuda/schedule/WeightLayouts.h"
+#include "codegen/cuda/Recipe.h"
 #include "codegen/cuda/Sm80.h"
-#include "codegen/cuda/recipes/Recipe.h"
 #include "passes/WeightReaders.h"
 
 using namespace mlir;

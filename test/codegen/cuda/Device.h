@@ -4,7 +4,7 @@
 #ifndef HOVA_TEST_CODEGEN_CUDA_DEVICE_H
 #define HOVA_TEST_CODEGEN_CUDA_DEVICE_H
 
-#include "codegen/cuda/EmulatedModule.h"
+#include "codegen/cuda/lower/EmulatedModule.h"
 #include "runtime/emulation/Emulation.h"
 #include "llvm/ADT/SmallVector.h"
 #include <array>

@@ -11,9 +11,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "codegen/OutputFile.h"
-#include "codegen/Pipeline.h"
 #include "codegen/program/PackedWeights.h"
 #include "codegen/program/WeightData.h"
+#include "codegen/targets/Registration.h"
 #include "mlir/Parser/Parser.h"
 #include "passes/tile/WeightPlaces.h"
 #include "llvm/Support/MemoryBuffer.h"

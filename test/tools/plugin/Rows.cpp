@@ -5,9 +5,9 @@
 // compiled.
 
 #include "Faults.h"
+#include "codegen/cpu/Recipe.h"
 #include "codegen/cpu/TileOps.h"
 #include "codegen/cpu/recipes/KernelEmitter.h"
-#include "codegen/cpu/recipes/Recipe.h"
 #include "dialect/DenseOps.h"
 #include "dialect/Interfaces.h"
 #include "dialect/Shapes.h"

@@ -1,0 +1,187 @@
+//===- Recipe.cpp - The kernel of an operation on a GPU -------------------===//
+// SPDX-License-Identifier: Apache-2.0
+
+#include "codegen/cuda/Recipe.h"
+#include "codegen/cuda/Sm80.h"
+#include "dialect/Shapes.h"
+#include "passes/Columns.h"
+#include "passes/Units.h"
+
+#include "codegen/cuda/Recipe.cpp.inc"
+
+using namespace mlir;
+
+namespace hova {
+
+//===----------------------------------------------------------------------===//
+// Kernels of rows
+//===----------------------------------------------------------------------===//
+
+/// Rows of a block, each a warp's.
+static constexpr int64_t kRowsOfBlock = 4;
+/// Columns that a warp holds of one row: 32 elements a thread.
+static constexpr int64_t kColumnsOfBlock = 1024;
+/// Of a row that it holds whole: 128 elements a thread, and as many again of
+/// what it reads beside.
+static constexpr int64_t kMostColumns = 2048;
+
+static int64_t rowsOf(Operation *op) {
+  return staticSize(shapeOf(op->getResult(0)).drop_back());
+}
+static int64_t columnsOf(Operation *op) {
+  return shapeOf(op->getResult(0)).back();
+}
+
+/// A lane has runs of as many columns as one access may move of the result's
+/// rows: where these are no multiple of a run, lanes beside each other would
+/// have elements that lie apart.
+static CudaScheduleAttr scheduleWarps(Operation *op, int64_t columns) {
+  int64_t all = columnsOf(op), run = all % 2 ? 1 : all % 4 ? 2 : 4;
+  int64_t width = llvm::alignTo(columns, std::min(run, int64_t(2)) * kLanes);
+  if (runOfRow(width) > run) {
+    width += run * kLanes;
+  }
+  return CudaScheduleAttr::get(op->getContext(), kRowsOfBlock, width,
+                               kRowsOfBlock, 1, 1, 1);
+}
+
+CudaScheduleAttr scheduleElements(Operation *op) {
+  return scheduleWarps(op, std::min(columnsOf(op), kColumnsOfBlock));
+}
+
+CudaScheduleAttr scheduleRows(Operation *op) {
+  if (columnsOf(op) > kMostColumns) {
+    op->emitOpError("needs whole rows, which have at most ")
+        << kMostColumns << " columns on a GPU, got " << columnsOf(op)
+        << "; a CPU runs it (--target=cpu)";
+    return {};
+  }
+  return scheduleWarps(op, columnsOf(op));
+}
+
+bool canHoldRows(Operation *anchor) {
+  auto recipe = dyn_cast<CudaRecipeOpInterface>(anchor);
+  return (recipe ? recipe.makesRows() : isa<TileOpInterface>(anchor)) &&
+         columnsOf(anchor) <= kMostColumns;
+}
+
+bool joinsRows(Operation *op) {
+  auto recipe = dyn_cast<CudaRecipeOpInterface>(op);
+  return recipe && recipe.joinsRows();
+}
+
+bool holdsHeads(Operation *anchor) {
+  auto recipe = dyn_cast<CudaRecipeOpInterface>(anchor);
+  return recipe && recipe.holdsHeads();
+}
+
+bool joinsHeads(Operation *op) {
+  auto recipe = dyn_cast<CudaRecipeOpInterface>(op);
+  return recipe && recipe.joinsHeads();
+}
+
+LogicalResult checkSequences(Operation *op, int64_t sequences, int64_t heads) {
+  if (std::max(sequences, heads) > kMostBlocksYZ) {
+    return op->emitOpError("has code for a GPU for at most ")
+           << kMostBlocksYZ << " items of a batch and as many heads, got "
+           << sequences << " and " << heads << "; give it fewer at once";
+  }
+  return success();
+}
+
+LogicalResult checkHeadWidths(Operation *op, ArrayRef<int64_t> widths,
+                              int64_t most) {
+  for (int64_t width : widths) {
+    if (width > most) {
+      return op->emitOpError("has code for a GPU for heads of up to ")
+             << most << " columns, got " << width
+             << "; a CPU runs it (--target=cpu)";
+    }
+  }
+  return success();
+}
+
+Grid gridOfTiles(Operation *op, CudaScheduleAttr schedule) {
+  return {llvm::divideCeilSigned(rowsOf(op), schedule.getRows()),
+          llvm::divideCeilSigned(columnsOf(op), schedule.getColumns()), 1};
+}
+
+//===----------------------------------------------------------------------===//
+// Anchors
+//===----------------------------------------------------------------------===//
+
+/// What computes a value, also where it is the result of a stage; null: none of
+/// the kernel's operations.
+static Operation *computing(Value value) {
+  auto stage = value.getDefiningOp<StageOp>();
+  return stage ? stage.getComputed(cast<OpResult>(value).getResultNumber())
+                     .getDefiningOp()
+               : value.getDefiningOp();
+}
+
+Operation *scalingOf(Operation *product) {
+  auto recipe = dyn_cast<CudaRecipeOpInterface>(product);
+  if (!recipe || product->getNumOperands() == 0) {
+    return nullptr;
+  }
+  Value rows = product->getOperand(0);
+  auto scaling = dyn_cast_or_null<CudaRecipeOpInterface>(computing(rows));
+  bool scales = scaling && scaling.getScaledColumns() && rows.hasOneUse() &&
+                recipe.takesFactors(scaling.getScaledColumns());
+  return scales ? scaling.getOperation() : nullptr;
+}
+
+Operation *tileAnchorOf(ArrayRef<Operation *> ops) {
+  return ops.size() > 1 && scalingOf(ops[1]) == ops[0] ? ops[1] : ops[0];
+}
+
+Operation *tileAnchorOf(KernelOp kernel) {
+  SmallVector<Operation *> ops;
+  for (Operation &op : kernel.getBody().front().without_terminator()) {
+    if (auto stage = dyn_cast<StageOp>(op)) {
+      // The last one computes what leaves the kernel.
+      ops = {stage.getAnchor()};
+    } else if (!isKernelView(&op)) {
+      ops.push_back(&op);
+    }
+  }
+  // Columns alone that leave the program are copied.
+  return ops.empty() ? firstOf(kernel) : tileAnchorOf(ops);
+}
+
+CudaScheduleAttr chooseSchedule(Operation *anchor,
+                                ArrayRef<Operation *> joined) {
+  if (llvm::any_of(joined, joinsRows)) {
+    return scheduleRows(anchor);
+  }
+  if (auto recipe = dyn_cast<CudaRecipeOpInterface>(anchor)) {
+    return recipe.chooseSchedule();
+  }
+  if (isa<TileOpInterface>(anchor)) {
+    return scheduleElements(anchor);
+  }
+  anchor->emitOpError(
+      "has no code for a GPU yet; a CPU runs it (--target=cpu)");
+  return {};
+}
+
+bool canHoldSums(CudaScheduleAttr schedule) {
+  constexpr int64_t kMmaRows = 16, kMmaColumns = 16; // two beside each other
+  constexpr int64_t kMostSums = 128;                 // of a thread
+  return schedule.getRows() % (kMmaRows * schedule.getRowWarps()) == 0 &&
+         schedule.getColumns() % (kMmaColumns * schedule.getColumnWarps()) ==
+             0 &&
+         schedule.getRows() * schedule.getColumns() <=
+             kMostSums * kLanes * schedule.warps();
+}
+
+bool fitsGroup(int64_t elements, Type element) {
+  return elements * element.getIntOrFloatBitWidth() / 8 <= kMostGroupBytes;
+}
+
+Grid gridOf(Operation *anchor, CudaScheduleAttr schedule) {
+  auto recipe = dyn_cast<CudaRecipeOpInterface>(anchor);
+  return recipe ? recipe.getGrid(schedule) : gridOfTiles(anchor, schedule);
+}
+
+} // namespace hova
