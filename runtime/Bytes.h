@@ -1,9 +1,9 @@
 //===- Bytes.h - Checked access to the bytes of a file ----------*- C -*---===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// A file is mapped as a span, and a span is read through a cursor: each read
-// returns what was asked for or fails without moving. The readers of this
-// library touch file bytes in no other way, so there is one place where a
+// A file is a span (runtime/MappedFile.h), and a span is read through a cursor:
+// each read returns what was asked for or fails without moving. The readers of
+// this library touch file bytes in no other way, so there is one place where a
 // bound can be wrong.
 //
 //===----------------------------------------------------------------------===//
@@ -11,9 +11,8 @@
 #ifndef HOVA_RUNTIME_BYTES_H
 #define HOVA_RUNTIME_BYTES_H
 
-#include "runtime/Error.h"
-
 #include <stdbool.h>
+#include <stdint.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -55,19 +54,6 @@ bool hova_add(uint64_t a, uint64_t b, uint64_t *sum);
 
 /// Takes decimal digits without sign or leading zero, at most `limit`.
 bool hova_take_decimal(hova_cursor *cursor, uint64_t limit, uint64_t *value);
-
-/// Maps a regular file read-only. A file that shrinks while it is mapped ends
-/// in SIGBUS on access: programs handle the signal, embedders who cannot rule
-/// this out pass an image in memory. An empty file is a span of size 0.
-/// `*others_may_write`, unless it is null, says whether its mode or its owner
-/// lets a user write to it who is neither the caller nor root.
-hova_status hova_map_file(const char *path, hova_span *file,
-                          bool *others_may_write, hova_error *error);
-/// The same of what can be read from an open descriptor, at most `limit` bytes;
-/// `name` is for messages.
-hova_status hova_map_stream(int descriptor, const char *name, uint64_t limit,
-                            hova_span *file, hova_error *error);
-void hova_unmap_file(hova_span file);
 
 #ifdef __cplusplus
 } // extern "C"

@@ -8,6 +8,7 @@
 
 #include "runtime/Arguments.h"
 #include "runtime/Machine.h"
+#include "runtime/MappedFile.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -3,6 +3,7 @@
 
 #include "runtime/Image.h"
 #include "runtime/Checksum.h"
+#include "runtime/MappedFile.h"
 
 #include <string.h>
 #include <sys/mman.h>

@@ -5,6 +5,7 @@
 #define HOVA_RUNTIME_IMAGE_H
 
 #include "runtime/Bytes.h"
+#include "runtime/Error.h"
 
 /// Checks that `image` fits the program: magic, version, identity, size and the
 /// header's checksum; that of the weights, for which all of them are read,

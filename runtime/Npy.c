@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/Npy.h"
+#include "runtime/MappedFile.h"
 
 #include "runtime/Output.h"
 

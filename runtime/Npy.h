@@ -12,6 +12,7 @@
 #define HOVA_RUNTIME_NPY_H
 
 #include "runtime/Bytes.h"
+#include "runtime/Error.h"
 #include "runtime/Elements.h"
 
 #ifdef __cplusplus

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/Safetensors.h"
+#include "runtime/MappedFile.h"
 
 #include "runtime/Json.h"
 #include "runtime/Npy.h"

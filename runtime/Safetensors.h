@@ -14,6 +14,7 @@
 #define HOVA_RUNTIME_SAFETENSORS_H
 
 #include "runtime/Bytes.h"
+#include "runtime/Error.h"
 #include "runtime/Elements.h"
 
 #ifdef __cplusplus

@@ -10,6 +10,7 @@
 
 #include "runtime/Arguments.h"
 #include "runtime/Image.h"
+#include "runtime/MappedFile.h"
 #include "runtime/cuda/Device.h"
 
 #include <stdlib.h>

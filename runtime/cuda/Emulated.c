@@ -12,6 +12,7 @@
 #include "runtime/cuda/Emulated.h"
 
 #include "runtime/Bytes.h"
+#include "runtime/Error.h"
 #include "runtime/cuda/Device.h"
 
 #include <stdlib.h>

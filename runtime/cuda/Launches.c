@@ -5,6 +5,7 @@
 
 #include "runtime/Arguments.h"
 #include "runtime/Bytes.h"
+#include "runtime/Error.h"
 
 #include <limits.h>
 
