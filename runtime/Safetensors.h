@@ -14,8 +14,8 @@
 #define HOVA_RUNTIME_SAFETENSORS_H
 
 #include "runtime/Bytes.h"
-#include "runtime/Error.h"
 #include "runtime/Elements.h"
+#include "runtime/Error.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -15,6 +15,8 @@
 
 #define LANES 32u
 #define MOST_THREADS 1024u
+/// Of a fault that is no operation's.
+#define NO_PLACE UINT32_MAX
 
 /// Instructions that wait: what `place` of a thread means.
 typedef enum wait { RUNNING, AT_BARRIER, AT_WARP, ENDED } wait;
@@ -73,7 +75,18 @@ struct block {
 };
 
 /// A number below `count` that the seed decides; 0 without a seed.
-uint32_t choose(block *block, uint32_t count);
+static inline uint32_t choose(block *block, uint32_t count) {
+  if (!block->launch->seed) {
+    return 0;
+  }
+  // xorshift64*, whose state is never 0.
+  uint64_t x = block->random;
+  x ^= x >> 12;
+  x ^= x << 25;
+  x ^= x >> 27;
+  block->random = x;
+  return (uint32_t)((x * 2685821657736338717u >> 32) * count >> 32);
+}
 
 /// The thread waits; another one runs until it may go on.
 void park(hova_emulated_thread *self);
@@ -115,8 +128,8 @@ static inline const char *location_of(const block *block, uint32_t place) {
   return kernel->place_text + kernel->place_offsets[2 * place + 1];
 }
 
-/// Ends the launch with a message about an operation of a thread. Does not
-/// return when a fiber calls it.
+/// Ends the launch with a message about the operation at `place` of a thread.
+/// Does not return when a fiber calls it.
 __attribute__((format(printf, 3, 4), noreturn)) void
 fault(hova_emulated_thread *self, uint32_t place, const char *format, ...);
 /// The same where the host has no memory for what the emulation keeps.

@@ -3,70 +3,7 @@
 
 #include "runtime/emulation/Block.h"
 
-#include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
-
-uint32_t choose(block *block, uint32_t count) {
-  if (!block->launch->seed) {
-    return 0;
-  }
-  // xorshift64*, whose state is never 0.
-  uint64_t x = block->random;
-  x ^= x >> 12;
-  x ^= x << 25;
-  x ^= x >> 27;
-  block->random = x;
-  return (uint32_t)((x * 2685821657736338717u >> 32) * count >> 32);
-}
-
-//===----------------------------------------------------------------------===//
-// Faults
-//===----------------------------------------------------------------------===//
-
-static void write_fault(hova_emulated_thread *self, uint32_t place,
-                        const char *format, va_list arguments) {
-  block *block = self->block;
-  const hova_emulated_kernel *kernel = block->launch->kernel;
-  char *text = block->report->message;
-  size_t room = sizeof block->report->message;
-  int used = snprintf(text, room,
-                      "kernel '%s', block (%u, %u, %u), thread (%u, %u, %u): ",
-                      kernel->name, block->id[0], block->id[1], block->id[2],
-                      self->id[0], self->id[1], self->id[2]);
-  if (place != NOBODY && used > 0 && (size_t)used < room) {
-    used += snprintf(text + used, room - (size_t)used, "'%s' at %s ",
-                     operation_of(block, place), location_of(block, place));
-  }
-  if (used > 0 && (size_t)used < room) {
-    vsnprintf(text + used, room - (size_t)used, format, arguments);
-  }
-  block->failed = true;
-}
-
-void report_fault(hova_emulated_thread *self, uint32_t place,
-                  const char *format, ...) {
-  va_list arguments;
-  va_start(arguments, format);
-  write_fault(self, place, format, arguments);
-  va_end(arguments);
-}
-
-void fault(hova_emulated_thread *self, uint32_t place, const char *format,
-           ...) {
-  va_list arguments;
-  va_start(arguments, format);
-  write_fault(self, place, format, arguments);
-  va_end(arguments);
-  // Nobody switches to this fiber again.
-  switch_stacks(&self->stack_pointer, self->block->scheduler);
-  __builtin_unreachable();
-}
-
-void lack_memory(hova_emulated_thread *self) {
-  self->block->report->out_of_memory = true;
-  fault(self, NOBODY, "lacks memory of the host");
-}
 
 //===----------------------------------------------------------------------===//
 // Turns

@@ -10,16 +10,13 @@ from contextlib import suppress
 from pathlib import Path
 from queue import Empty, LifoQueue
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from . import _native
 from ._errors import Error
 from ._library import prefix_of
-
-if TYPE_CHECKING:
-    from ._compile import Program
 
 
 class Tensor(NamedTuple):
@@ -125,7 +122,7 @@ def _check_names(role: str, given: Mapping[str, Any], known: list[str], *, compl
 
 
 def load(
-    program: Program | str | os.PathLike[str],
+    program: str | os.PathLike[str],
     *,
     threads: int = 0,
     contexts: int = 1,
@@ -133,7 +130,7 @@ def load(
     check_weights: bool = False,
     device: int = 0,
 ) -> Model:
-    """Loads a library that hova compiled (emit="lib").
+    """Loads a library that hova compiled (emit="lib"): a `Program`, or the path of one.
 
     threads        of each context, 0: one for every processor that the process may use
     contexts       how many callers run at the same time; each takes `arena_bytes` and threads of its own
