@@ -14,6 +14,7 @@
 #include "codegen/cuda/Sm80.h"
 #include "codegen/cuda/link/CudaProgram.h"
 #include "codegen/cuda/recipes/Recipes.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 
@@ -23,6 +24,12 @@ namespace {
 using MakeProgram = llvm::Expected<std::shared_ptr<const ProgramTarget>> (*)(
     const TargetChoice &);
 
+/// What is registered once for all targets that one folder has code for.
+struct TargetCode {
+  void (*registerDialects)(mlir::DialectRegistry &registry);
+  void (*registerPasses)();
+};
+
 /// One row for each target.
 struct TargetRow {
   llvm::StringLiteral name;
@@ -30,6 +37,7 @@ struct TargetRow {
   /// Whether a file may hold its programs beside those of other rows. Of these,
   /// a later row is tried first.
   bool isJoined;
+  const TargetCode *code;
 };
 } // namespace
 
@@ -66,10 +74,33 @@ makeCuda(const TargetChoice &choice) {
   return std::make_shared<CudaProgram>(machine, choice.gpuArch, choice.ptxas);
 }
 
+static void registerCpu(mlir::DialectRegistry &registry) {
+  registry.insert<HovaCpuDialect>();
+  registerCpuRecipes(registry);
+}
+
+static void registerCuda(mlir::DialectRegistry &registry) {
+  registry.insert<HovaCudaDialect>();
+  registerCudaRecipes(registry);
+  registerCudaDialects(registry);
+}
+
+static constexpr TargetCode cpuCode = {registerCpu, registerHovaCpuPasses};
+static constexpr TargetCode cudaCode = {registerCuda, registerCudaPasses};
+
 static constexpr TargetRow targets[] = {
-    {"cpu", makeCpu, true},
-    {"cuda", makeCuda<CudaMachine::Device>, true},
-    {"cuda-emulated", makeCuda<CudaMachine::Emulated>, false}};
+    {"cpu", makeCpu, true, &cpuCode},
+    {"cuda", makeCuda<CudaMachine::Device>, true, &cudaCode},
+    {"cuda-emulated", makeCuda<CudaMachine::Emulated>, false, &cudaCode}};
+
+/// The code of all rows, each once.
+static llvm::SmallSetVector<const TargetCode *, 2> codeOfTargets() {
+  llvm::SmallSetVector<const TargetCode *, 2> code;
+  for (const TargetRow &row : targets) {
+    code.insert(row.code);
+  }
+  return code;
+}
 
 std::vector<std::string> getTargetNames() {
   std::vector<std::string> names;
@@ -153,16 +184,15 @@ std::shared_ptr<const Target> getDefaultTarget(llvm::StringRef name) {
 }
 
 void registerTargets(mlir::DialectRegistry &registry) {
-  registry.insert<HovaCpuDialect>();
-  registerCpuRecipes(registry);
-  registry.insert<HovaCudaDialect>();
-  registerCudaRecipes(registry);
-  registerCudaDialects(registry);
+  for (const TargetCode *code : codeOfTargets()) {
+    code->registerDialects(registry);
+  }
 }
 
 void registerTargetPasses() {
-  registerHovaCpuPasses();
-  registerCudaPasses();
+  for (const TargetCode *code : codeOfTargets()) {
+    code->registerPasses();
+  }
 }
 
 } // namespace hova
