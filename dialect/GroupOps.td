@@ -141,7 +141,7 @@ def Hova_GroupGatherOp : Hova_Op<"group_gather",
     outside. One access reads elements of a thread that the body shows to lie
     beside each other in one row, from a multiple of their size on; rows at a place
     that is known are for `hova.group_load`. Bytes become the integers that they
-    are without a sign; of i64, what is no i32 becomes -1. `in_bounds` promises
+    are without a sign; of i64, what is no i32 becomes the least one. `in_bounds` promises
     rows and columns of source, as that of `hova.group_load` does.
 
     - C1: the element of source is that of the tile, or i8 or i64 of i32.

@@ -6,6 +6,7 @@
 #include "codegen/cuda/lower/Runs.h"
 #include "codegen/cuda/lower/ThreadEmitter.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include <limits>
 
 using namespace mlir;
 
@@ -23,7 +24,7 @@ Value ThreadEmitter::asRegister(Value x) {
   Value same =
       arith::CmpIOp::create(b, arith::CmpIPredicate::eq,
                             arith::ExtSIOp::create(b, x.getType(), low), x);
-  return select(same, low, i32(-1));
+  return select(same, low, i32(std::numeric_limits<int32_t>::min()));
 }
 
 /// How many columns of a gathered tile one access reads, of a run of `most`,

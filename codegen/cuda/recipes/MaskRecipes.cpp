@@ -82,12 +82,14 @@ static void emitMask(GroupEmitter &e, MaskFactorsOp op, const Place &place) {
 // What has no code
 //===----------------------------------------------------------------------===//
 
-/// Ids of 64 bits are gathered as i32, where -1 stands for all others.
+/// Ids of 64 bits are gathered as i32, where the least one stands for all
+/// others.
 static StringRef whatLacks(PaddingMaskOp op) {
+  using Narrow = std::numeric_limits<int32_t>;
   int64_t pad = op.getPad();
-  bool isNarrow = pad >= 0 && pad <= std::numeric_limits<int32_t>::max();
+  bool isNarrow = pad > Narrow::min() && pad <= Narrow::max();
   bool isWide = getElementTypeOrSelf(op.getIds()).isInteger(64);
-  return isWide && !isNarrow ? "ids of i64 and a pad that is no id" : "";
+  return isWide && !isNarrow ? "ids of i64 and a pad outside 32 bits" : "";
 }
 template <typename OpT> static StringRef whatLacks(OpT) { return ""; }
 

@@ -187,16 +187,20 @@ def embedding(ids: str, transposed: bool) -> Case:
       }}""", [rows], 0.0, "bf16")
 
 
-def padding_mask(ids: str, class_token: bool) -> Case:
+def padding_mask(ids: str, class_token: bool, pad: int = 2) -> Case:
     n = Numbers()
     own = n.integers(6, 69, below=3, dtype={"i32": np.int32, "i64": np.int64}[ids])
-    mask = own != 2
+    own[own == 2] = pad
+    if ids == "i64":
+        # The low half of the first two is that of the pad, and the others are neighbours of what i32 has.
+        own[0, :5] = pad + 2**32, pad - 2**33, 2**31, -(2**31), -(2**31) - 1
+    mask = own != pad
     if class_token:
         mask = np.concatenate([mask[:, :1], mask], axis=1)
     to = f"tensor<6x{mask.shape[1]}xi1>"
     return case(n, f"""
       func.func @main(%i: tensor<6x69x{ids}>) -> {to} {{
-        %0 = hova.padding_mask %i {{pad = 2 : i64{", class_token" if class_token else ""}}} : tensor<6x69x{ids}> -> {to}
+        %0 = hova.padding_mask %i {{pad = {pad} : i64{", class_token" if class_token else ""}}} : tensor<6x69x{ids}> -> {to}
         return %0 : {to}
       }}""", [mask.astype(np.float64)], 0.0, "i1")
 
@@ -347,6 +351,7 @@ MODULES = {
     "embedding, ids of 64 bits, columns": lambda: embedding("i64", True),
     "mask of padding": lambda: padding_mask("i32", False),
     "mask of padding, ids of 64 bits, class token": lambda: padding_mask("i64", True),
+    "mask of a padding of -1, ids of 64 bits": lambda: padding_mask("i64", False, -1),
     "numbers of tokens": position_ids,
     "factors of rows": mask_factors,
     "joined columns": lambda: moved("hova.concat", [(2, 3, 40), (2, 3, 31)], "{axis = 2 : i64}", lambda *x: np.concatenate(x, 2)),
