@@ -110,8 +110,12 @@ Operation *firstOf(KernelOp kernel) {
       return &op;
     }
   }
-  // Columns that leave the program are copied.
-  return ops.empty() ? nullptr : &*ops.begin();
+  // Columns that leave the program are copied; those that only others are of
+  // stay an address.
+  auto leaves = llvm::find_if(ops, [](Operation &op) {
+    return llvm::any_of(op.getUsers(), llvm::IsaPred<YieldOp>);
+  });
+  return leaves == ops.end() ? nullptr : &*leaves;
 }
 
 } // namespace hova

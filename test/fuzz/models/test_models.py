@@ -30,8 +30,8 @@ def test_a_random_model_equals_numpy(seed, tmp_path):
     assert Trial.draw(seed).run(tmp_path) is None
 
 
-# Slices of one product that are added, slices that begin at an odd column, one head beside all.
-GPU_MODELS = [*range(100), 1079, 1175, 1538]
+# Slices of one product that are added, slices that begin at an odd column, one head beside all, a slice of a slice alone.
+GPU_MODELS = [*range(100), 1079, 1175, 1538, 990329]
 
 
 @pytest.mark.parametrize("first", range(0, len(GPU_MODELS), 35))
