@@ -77,7 +77,8 @@ static void emitLogits(GroupEmitter &e, HeadLogitsOp op) {
   Value heads =
       e.view(e.matrix(op.getHeadsIn()), 0, rows, e.block(1) * width, width);
   Value xs = b.slots({1, blockRows, depth}, getElementTypeOrSelf(heads));
-  Value x = b.copy(heads, row, 0, xs, 0, rowsInside, width == depth);
+  Value x = b.copy(heads, row, 0, xs, 0, rowsInside, width == depth,
+                   e.rowMap(op.getHeadsIn()));
   TileType sums =
       e.tile(b.f32(), TileDistribution::product)
           .with({blockRows, channelsAtOnce(e.schedule.getColumns())}, b.f32(),
@@ -142,6 +143,7 @@ struct HeadLogitsRecipe
   void emitGroup(Operation *op, GroupEmitter &emitter) const {
     emitLogits(emitter, cast<HeadLogitsOp>(op));
   }
+  bool readsPlaced(Operation *, unsigned index) const { return index == 0; }
 
   // By the heads of an attention, whose result stays in registers.
 
@@ -191,6 +193,7 @@ struct ScaleHeadsRecipe : RowsRecipe<ScaleHeadsRecipe, ScaleHeadsOp> {
     auto own = cast<ScaleHeadsOp>(op);
     return shapeOf(own.getResult()).back() / shapeOf(own.getLogits()).back();
   }
+  bool readsPlaced(Operation *, unsigned index) const { return index == 0; }
   Value emitFactors(Operation *op, GroupEmitter &e, Value row) const;
 };
 
@@ -271,6 +274,7 @@ Value ScaleHeadsRecipe::emitFactors(Operation *op, GroupEmitter &e,
 namespace {
 struct NormalizeHeadsRecipe
     : RowsRecipe<NormalizeHeadsRecipe, NormalizeHeadsOp> {
+  bool readsPlaced(Operation *, unsigned index) const { return index == 0; }
   void emitGroup(Operation *op, GroupEmitter &e) const;
 };
 } // namespace

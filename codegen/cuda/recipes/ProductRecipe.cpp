@@ -47,14 +47,15 @@ static Value emitScaledProduct(GroupEmitter &e, LinearOp op,
                                CudaRecipeOpInterface scaling,
                                const GroupEmitter::Place &place) {
   KernelBuilder &b = e.b;
+  Value x = scaling->getOperand(0);
   auto scale = [&](Value boxes, ValueRange copies) {
     Value factors = scaling.emitFactors(e, place.row);
     GroupWaitOp::create(b, copies);
     scaleBoxes(e, boxes, factors, scaling.getScaledColumns());
   };
-  return emitProduct(b, e.schedule, e.matrix(scaling->getOperand(0)),
-                     e.matrix(op.getWeight()), place.row, place.column,
-                     /*isTransposed=*/true, {}, scale);
+  return emitProduct(b, e.schedule, e.matrix(x), e.matrix(op.getWeight()),
+                     place.row, place.column, /*isTransposed=*/true,
+                     e.rowMap(x), scale);
 }
 
 /// The sums, with the bias.

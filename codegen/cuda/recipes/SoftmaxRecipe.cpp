@@ -107,6 +107,7 @@ struct SoftmaxRecipe
   Grid getGrid(Operation *op, CudaScheduleAttr schedule) const {
     return {gridOfTiles(op, schedule).x, 1, 1};
   }
+  bool readsPlaced(Operation *, unsigned) const { return true; }
   void emitGroup(Operation *op, GroupEmitter &e) const {
     SoftmaxEmitter(e, cast<SoftmaxOp>(op)).emit();
   }

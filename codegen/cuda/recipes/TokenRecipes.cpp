@@ -30,18 +30,20 @@ static Value asF32(GroupEmitter &e, const Place &place, Value tile) {
                  [&](Elements x, Expr, Expr) { return widen(e.b, x[0]); });
 }
 
-/// The tile whose elements stand in the matrix of `tensor` where `where` says
-/// for the elements of the tiles `by`, and the row and column of the result; 0
-/// outside.
+/// The tile whose elements stand in `tensor`, as a matrix whose rows may be
+/// placed, where `where` says for the elements of the tiles `by`, and the row
+/// and column of the result; 0 outside.
 static Value
 gather(GroupEmitter &e, const Place &place, Value tensor, ValueRange by,
        llvm::function_ref<Cell(Elements, Expr row, Expr column)> where) {
   Value from = e.matrix(tensor);
   TileType type = place.type.with(
       place.type.getShape(), getElementTypeOrSelf(from), TileDistribution::row);
+  KernelBuilder::RowMap placed = e.rowMap(tensor);
   return asF32(e, place,
                e.b.gather(type, from, by, [&](Elements x, Expr i, Expr j) {
-                 return where(x, place.row + i, place.column + j);
+                 auto [row, column] = where(x, place.row + i, place.column + j);
+                 return std::pair(placed ? placed(row) : row, column);
                }));
 }
 
@@ -339,6 +341,10 @@ struct TokenRecipe : ElementsRecipe<TokenRecipe<OpT>, OpT> {
     emitter.finishAndStore(emitTile(emitter, cast<OpT>(op), place), place);
   }
   bool makesRows(Operation *) const { return true; }
+  bool readsPlaced(Operation *op, unsigned index) const {
+    auto structured = dyn_cast<StructuredOpInterface>(op);
+    return structured && structured.getIterationSpace().readsSameRow(index);
+  }
   bool readsTransposed(Operation *op, unsigned index) const {
     auto embedding = dyn_cast<EmbeddingOp>(op);
     return embedding && embedding.getTransposed() && index == 1;
