@@ -299,6 +299,7 @@ def merged(x: np.ndarray) -> np.ndarray:
     return x.reshape(2, 2, 2, 2, 3, -1).transpose(0, 1, 3, 4, 2, 5).reshape(2, 4, -1)
 
 
+# The place in this list says which faults test_mutants.py plants in a case: a new one stands last.
 MODULES = {
     "product, f16, with a residual": product_residual,
     "product with positions": product_positions,
@@ -351,7 +352,6 @@ MODULES = {
     "embedding, ids of 64 bits, columns": lambda: embedding("i64", True),
     "mask of padding": lambda: padding_mask("i32", False),
     "mask of padding, ids of 64 bits, class token": lambda: padding_mask("i64", True),
-    "mask of a padding of -1, ids of 64 bits": lambda: padding_mask("i64", False, -1),
     "numbers of tokens": position_ids,
     "factors of rows": mask_factors,
     "joined columns": lambda: moved("hova.concat", [(2, 3, 40), (2, 3, 31)], "{axis = 2 : i64}", lambda *x: np.concatenate(x, 2)),
@@ -395,4 +395,5 @@ MODULES = {
     "attention, heads of rows": lambda: heads_of_rows("bf16", 13, 4, (6, 6), 2 * BF16),
     "attention, heads of rows in f16": lambda: heads_of_rows("f16", 61, 4, (14, 10), 2 * F16),
     "attention, heads of rows, f32": lambda: heads_of_rows("f32", 29, 3, (6, 4), 4 * F32),
+    "mask of a padding of -1, ids of 64 bits": lambda: padding_mask("i64", False, -1),
 }
