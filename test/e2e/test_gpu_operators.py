@@ -62,7 +62,7 @@ def test_operators_are_what_the_evaluator_computes(name, dtype):
 
 
 @pytest.mark.parametrize("dtype", ["bf16", "f32"])
-def test_rows_of_windows_are_read_where_they_stand(dtype, tmp_path):
+def test_rows_of_windows_are_read_where_they_stand(dtype):
     """No kernel copies them into another order first."""
     model, words = Path(__file__).parent / "Inputs/windows-in-place.json", [f"--dtype={dtype}", "--target=cuda-emulated"]
     dump = subprocess.run([HOVA, "compile", model, *words, "--emit=mlir", "--stop-after=fuse", "-o", "-"], capture_output=True, text=True, check=True).stdout

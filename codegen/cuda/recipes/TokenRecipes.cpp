@@ -342,8 +342,10 @@ struct TokenRecipe : ElementsRecipe<TokenRecipe<OpT>, OpT> {
   }
   bool makesRows(Operation *) const { return true; }
   bool readsPlaced(Operation *op, unsigned index) const {
+    // Ids are read by token, not by row.
     auto structured = dyn_cast<StructuredOpInterface>(op);
-    return structured && structured.getIterationSpace().readsSameRow(index);
+    return structured && !isa<EmbeddingOp>(op) &&
+           structured.getIterationSpace().readsSameRow(index);
   }
   bool readsTransposed(Operation *op, unsigned index) const {
     auto embedding = dyn_cast<EmbeddingOp>(op);
