@@ -59,10 +59,10 @@ function(hova_add_tablegen td)
   set(HOVA_TABLEGEN_OUTPUTS ${outputs} PARENT_SCOPE)
 endfunction()
 
-# hova_add_importers(FAMILY): importers of the operations of dialect/FAMILYOps.td, as FAMILYImporters.inc of the current
-# build folder. Added to the list HOVA_IMPORTERS of the caller.
-function(hova_add_importers family)
-  set(definition ${PROJECT_SOURCE_DIR}/dialect/${family}Ops.td)
+# hova_add_importers(FOLDER FAMILY): importers of the operations of dialect/FOLDER/FAMILYOps.td, as FAMILYImporters.inc of
+# the current build folder. Added to the list HOVA_IMPORTERS of the caller.
+function(hova_add_importers folder family)
+  set(definition ${PROJECT_SOURCE_DIR}/dialect/${folder}/${family}Ops.td)
   set(path ${CMAKE_CURRENT_BINARY_DIR}/${family}Importers.inc)
   add_custom_command(OUTPUT ${path}
     COMMAND hova-tblgen -gen-hova-importers --importers-dialect=hova -I ${PROJECT_SOURCE_DIR} -I ${MLIR_INCLUDE_DIRS}

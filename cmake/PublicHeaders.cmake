@@ -14,25 +14,25 @@ set(HOVA_PUBLIC_HEADERS
   codegen/cuda/recipes/GroupEmitter.h
   codegen/cuda/recipes/KernelBuilder.h
   codegen/cuda/recipes/Similarity.h
-  dialect/AttentionOps.h
-  dialect/DenseOps.h
-  dialect/GroupOps.h
   dialect/HostTensor.h
   dialect/HovaDialect.h
   dialect/HovaDialect.td
   dialect/Interfaces.h
   dialect/Interfaces.td
   dialect/IterationSpace.h
-  dialect/LinearAttentionOps.h
-  dialect/PlacementOps.h
-  dialect/ProgramOps.h
   dialect/Shapes.h
   dialect/Similarity.h
   dialect/Similarity.td
   dialect/Site.h
   dialect/Storage.h
-  dialect/TokenOps.h
+  dialect/attention/AttentionOps.h
+  dialect/dense/DenseOps.h
   dialect/evaluate/Evaluate.h
+  dialect/group/GroupOps.h
+  dialect/linear_attention/LinearAttentionOps.h
+  dialect/placement/PlacementOps.h
+  dialect/program/ProgramOps.h
+  dialect/token/TokenOps.h
   frontend/OperationImport.h
   frontend/Operator.h
   frontend/attention/AttentionKind.h
@@ -50,11 +50,11 @@ set(HOVA_INCLUDED_HEADERS
   codegen/cuda/HovaCudaDialect.h
   dialect/Placement.h
   dialect/Schedule.h
-  dialect/ScoreForm.h
-  dialect/ScoreOps.h
-  dialect/ScoreRegion.h
-  dialect/VisitedKeys.h
   dialect/WeightLayout.h
+  dialect/score/ScoreForm.h
+  dialect/score/ScoreOps.h
+  dialect/score/ScoreRegion.h
+  dialect/score/VisitedKeys.h
   frontend/description/ModelSpec.h
   frontend/elaborate/Elaborator.h
   frontend/elaborate/Program.h
@@ -80,21 +80,21 @@ set(HOVA_GENERATED_HEADERS
   codegen/cuda/HovaCudaAttrs.h.inc
   codegen/cuda/HovaCudaDialect.h.inc
   codegen/cuda/Recipe.h.inc
-  dialect/AttentionOps.h.inc
-  dialect/DenseOps.h.inc
-  dialect/GroupOps.h.inc
-  dialect/GroupTypes.h.inc
   dialect/HovaAttrs.h.inc
   dialect/HovaDialect.h.inc
   dialect/HovaEnums.h.inc
   dialect/Interfaces.h.inc
-  dialect/LinearAttentionOps.h.inc
   dialect/PlacementInterface.h.inc
-  dialect/PlacementOps.h.inc
-  dialect/ProgramOps.h.inc
   dialect/ScheduleInterfaces.h.inc
-  dialect/ScoreOps.h.inc
   dialect/SimilarityInterface.h.inc
-  dialect/TokenOps.h.inc
   dialect/WeightLayoutInterface.h.inc
+  dialect/attention/AttentionOps.h.inc
+  dialect/dense/DenseOps.h.inc
+  dialect/group/GroupOps.h.inc
+  dialect/group/GroupTypes.h.inc
+  dialect/linear_attention/LinearAttentionOps.h.inc
+  dialect/placement/PlacementOps.h.inc
+  dialect/program/ProgramOps.h.inc
+  dialect/score/ScoreOps.h.inc
+  dialect/token/TokenOps.h.inc
   passes/fuse/FusionPolicy.h.inc)

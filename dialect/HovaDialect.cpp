@@ -2,14 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "dialect/HovaDialect.h"
-#include "dialect/AttentionOps.h"
-#include "dialect/DenseOps.h"
-#include "dialect/GroupOps.h"
-#include "dialect/LinearAttentionOps.h"
-#include "dialect/PlacementOps.h"
-#include "dialect/ProgramOps.h"
-#include "dialect/ScoreOps.h"
-#include "dialect/TokenOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/DialectImplementation.h"
@@ -108,40 +100,13 @@ void hova::HovaDialect::initialize() {
 #define GET_ATTRDEF_LIST
 #include "dialect/HovaAttrs.cpp.inc"
       >();
-  addOperations<
-#define GET_OP_LIST
-#include "dialect/AttentionOps.cpp.inc"
-      >();
-  addOperations<
-#define GET_OP_LIST
-#include "dialect/DenseOps.cpp.inc"
-      >();
+  registerAttentionOps();
+  registerDenseOps();
+  registerGroupOps();
   registerGroupTypes();
-  addOperations<
-#define GET_OP_LIST
-#include "dialect/GroupOps.cpp.inc"
-      >();
-  addOperations<
-#define GET_OP_LIST
-#include "dialect/LinearAttentionOps.cpp.inc"
-      >();
-  addOperations<
-#define GET_OP_LIST
-#include "dialect/PlacementOps.cpp.inc"
-      >();
-  addOperations<
-#define GET_OP_LIST
-#include "dialect/ProgramOps.cpp.inc"
-      >();
-  addOperations<
-#define GET_OP_LIST
-#include "dialect/ScoreOps.cpp.inc"
-      >();
-  addOperations<
-#define GET_OP_LIST
-      >();
-  addOperations<
-#define GET_OP_LIST
-#include "dialect/TokenOps.cpp.inc"
-      >();
+  registerLinearAttentionOps();
+  registerPlacementOps();
+  registerProgramOps();
+  registerScoreOps();
+  registerTokenOps();
 }

@@ -25,7 +25,15 @@ def Hova_Dialect : Dialect {
   let useDefaultAttributePrinterParser = 1;
   let useDefaultTypePrinterParser = 1;
   let extraClassDeclaration = [{
-    /// Types of the operations of a group (GroupOps.td).
+    /// What each family has, in the folder of its name.
+    void registerAttentionOps();
+    void registerDenseOps();
+    void registerGroupOps();
+    void registerLinearAttentionOps();
+    void registerPlacementOps();
+    void registerProgramOps();
+    void registerScoreOps();
+    void registerTokenOps();
     void registerGroupTypes();
   }];
 }

@@ -2,12 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "dialect/Site.h"
-#include "dialect/AttentionOps.h"
-#include "dialect/DenseOps.h"
-#include "dialect/LinearAttentionOps.h"
-#include "dialect/PlacementOps.h"
-#include "dialect/Shapes.h"
-#include "dialect/TokenOps.h"
+#include "dialect/Interfaces.h"
 
 using namespace mlir;
 
@@ -61,51 +56,5 @@ void inheritSite(Operation *to, Operation *from) {
     }
   }
 }
-
-//===----------------------------------------------------------------------===//
-// Operations that are sites
-//===----------------------------------------------------------------------===//
-
-StringRef AttentionOp::getSiteKind() { return "attention"; }
-StringRef LinearAttentionOp::getSiteKind() { return "attention"; }
-StringRef SummaryAttentionOp::getSiteKind() { return "attention"; }
-StringRef ProjectTokensOp::getSiteKind() { return "token projection"; }
-StringRef HeadReweightOp::getSiteKind() { return "reweight"; }
-StringRef ScaleHeadsOp::getSiteKind() { return "reweight"; }
-StringRef ChannelGateOp::getSiteKind() { return "gate"; }
-StringRef LinearOp::getSiteKind() { return "linear"; }
-StringRef SumPartsOp::getSiteKind() { return "linear"; }
-StringRef LayerNormOp::getSiteKind() { return "norm"; }
-StringRef NormalizeHeadsOp::getSiteKind() { return "norm"; }
-StringRef SoftmaxOp::getSiteKind() { return "softmax"; }
-StringRef PatchEmbeddingOp::getSiteKind() { return "patch embedding"; }
-StringRef UnfoldOp::getSiteKind() { return "rearrangement"; }
-StringRef PadOp::getSiteKind() { return "rearrangement"; }
-StringRef ReshapeOp::getSiteKind() { return "rearrangement"; }
-StringRef RepeatOp::getSiteKind() { return "rearrangement"; }
-StringRef ClassTokenOp::getSiteKind() { return "rearrangement"; }
-StringRef RearrangeOp::getSiteKind() { return "rearrangement"; }
-StringRef IndexSortOp::getSiteKind() { return "rearrangement"; }
-StringRef ConcatOp::getSiteKind() { return "rearrangement"; }
-
-/// The scores that there are, of all queries and heads, in f32. Where they are
-/// all that is read there is nothing else.
-int64_t AttentionOp::getInnerBytes() {
-  if (!hasStaticShapes(*this) || givesScoresAlone()) {
-    return 0;
-  }
-  return shapeOf(getQuery())[0] * getHeads() * countPairs() * 4;
-}
-
-/// What is scaled, or only moved, is a copy of what others have made.
-bool ScaleHeadsOp::isResultIntermediate() { return true; }
-bool UnfoldOp::isResultIntermediate() { return true; }
-bool PadOp::isResultIntermediate() { return true; }
-bool ReshapeOp::isResultIntermediate() { return true; }
-bool RepeatOp::isResultIntermediate() { return true; }
-bool ClassTokenOp::isResultIntermediate() { return true; }
-bool RearrangeOp::isResultIntermediate() { return true; }
-bool IndexSortOp::isResultIntermediate() { return true; }
-bool ConcatOp::isResultIntermediate() { return true; }
 
 } // namespace hova

@@ -11,9 +11,9 @@
 #include "frontend/Import.h"
 
 #include "dialect/HovaDialect.h"
-#include "dialect/ProgramOps.h"
 #include "dialect/Site.h"
-#include "dialect/TokenOps.h"
+#include "dialect/program/ProgramOps.h"
+#include "dialect/token/TokenOps.h"
 #include "frontend/OperationImport.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"

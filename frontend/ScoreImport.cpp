@@ -6,7 +6,7 @@
 
 #include "frontend/ScoreImport.h"
 
-#include "dialect/ScoreOps.h"
+#include "dialect/score/ScoreOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"

@@ -11,9 +11,9 @@
 #ifndef HOVA_PASSES_COLUMNS_H
 #define HOVA_PASSES_COLUMNS_H
 
-#include "dialect/DenseOps.h"
-#include "dialect/ProgramOps.h"
-#include "dialect/TokenOps.h"
+#include "dialect/dense/DenseOps.h"
+#include "dialect/program/ProgramOps.h"
+#include "dialect/token/TokenOps.h"
 #include "llvm/ADT/DenseMap.h"
 
 namespace hova {

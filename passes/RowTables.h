@@ -4,7 +4,7 @@
 #ifndef HOVA_PASSES_ROWTABLES_H
 #define HOVA_PASSES_ROWTABLES_H
 
-#include "dialect/ProgramOps.h"
+#include "dialect/program/ProgramOps.h"
 
 namespace hova {
 

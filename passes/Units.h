@@ -8,7 +8,7 @@
 #ifndef HOVA_PASSES_UNITS_H
 #define HOVA_PASSES_UNITS_H
 
-#include "dialect/ProgramOps.h"
+#include "dialect/program/ProgramOps.h"
 
 namespace hova {
 

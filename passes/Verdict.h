@@ -31,7 +31,7 @@
 #define HOVA_PASSES_VERDICT_H
 
 #include "dialect/Site.h"
-#include "dialect/VisitedKeys.h"
+#include "dialect/score/VisitedKeys.h"
 #include "mlir/IR/PatternMatch.h"
 
 namespace hova {

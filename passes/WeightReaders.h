@@ -7,7 +7,7 @@
 #ifndef HOVA_PASSES_WEIGHTREADERS_H
 #define HOVA_PASSES_WEIGHTREADERS_H
 
-#include "dialect/ProgramOps.h"
+#include "dialect/program/ProgramOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include <functional>
 

@@ -25,7 +25,7 @@
 #ifndef HOVA_CODEGEN_CPU_CPUSCHEDULE_H
 #define HOVA_CODEGEN_CPU_CPUSCHEDULE_H
 
-#include "dialect/ProgramOps.h"
+#include "dialect/program/ProgramOps.h"
 #include "passes/Units.h"
 #include <limits>
 

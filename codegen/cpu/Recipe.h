@@ -22,7 +22,7 @@
 
 #include "codegen/cpu/CpuSchedule.h"
 #include "dialect/Interfaces.h"
-#include "dialect/VisitedKeys.h"
+#include "dialect/score/VisitedKeys.h"
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/IR/OpDefinition.h"
 

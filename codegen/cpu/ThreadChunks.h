@@ -8,7 +8,7 @@
 #ifndef HOVA_CODEGEN_CPU_THREADCHUNKS_H
 #define HOVA_CODEGEN_CPU_THREADCHUNKS_H
 
-#include "dialect/ProgramOps.h"
+#include "dialect/program/ProgramOps.h"
 #include "passes/tile/Arena.h"
 
 namespace hova {

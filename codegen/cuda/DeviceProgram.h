@@ -4,7 +4,7 @@
 #ifndef HOVA_CODEGEN_CUDA_DEVICEPROGRAM_H
 #define HOVA_CODEGEN_CUDA_DEVICEPROGRAM_H
 
-#include "dialect/ProgramOps.h"
+#include "dialect/program/ProgramOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 

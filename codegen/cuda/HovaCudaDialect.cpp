@@ -4,7 +4,7 @@
 #include "codegen/cuda/HovaCudaDialect.h"
 #include "codegen/cuda/Recipe.h"
 #include "codegen/cuda/Sm80.h"
-#include "dialect/ProgramOps.h"
+#include "dialect/program/ProgramOps.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "passes/Units.h"
 #include "llvm/ADT/TypeSwitch.h"

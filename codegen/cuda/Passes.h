@@ -5,7 +5,7 @@
 #define HOVA_CODEGEN_CUDA_PASSES_H
 
 #include "codegen/cuda/HovaCudaDialect.h"
-#include "dialect/GroupOps.h"
+#include "dialect/group/GroupOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"

@@ -16,8 +16,8 @@
 
 #include "codegen/cuda/HovaCudaDialect.h"
 #include "dialect/Interfaces.h"
-#include "dialect/ProgramOps.h"
-#include "dialect/VisitedKeys.h"
+#include "dialect/program/ProgramOps.h"
+#include "dialect/score/VisitedKeys.h"
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/IR/OpDefinition.h"
 

@@ -8,8 +8,8 @@
 #include "codegen/program/ModelPackage.h"
 #include "codegen/program/ProgramTarget.h"
 #include "dialect/HostTensor.h"
-#include "dialect/ProgramOps.h"
 #include "dialect/Storage.h"
+#include "dialect/program/ProgramOps.h"
 #include <functional>
 
 namespace hova {

@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "codegen/reference/Evaluator.h"
-#include "dialect/DenseOps.h"
-#include "dialect/PlacementOps.h"
 #include "dialect/Storage.h"
-#include "dialect/TokenOps.h"
+#include "dialect/dense/DenseOps.h"
 #include "dialect/evaluate/Evaluate.h"
+#include "dialect/placement/PlacementOps.h"
+#include "dialect/token/TokenOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "llvm/ADT/TypeSwitch.h"
 

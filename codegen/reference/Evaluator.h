@@ -24,8 +24,8 @@
 #define HOVA_CODEGEN_REFERENCE_EVALUATOR_H
 
 #include "dialect/HostTensor.h"
-#include "dialect/ProgramOps.h"
 #include "dialect/Site.h"
+#include "dialect/program/ProgramOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/StringMap.h"
 #include <functional>

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "codegen/reference/GuardedRun.h"
-#include "dialect/ProgramOps.h"
+#include "dialect/program/ProgramOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "passes/tile/ProgramAttrs.h"
 #include "llvm/ADT/StringExtras.h"

@@ -3,7 +3,7 @@
 
 #include "codegen/reference/ProgramTables.h"
 #include "codegen/reference/Evaluator.h"
-#include "dialect/ProgramOps.h"
+#include "dialect/program/ProgramOps.h"
 #include "passes/tile/ProgramAttrs.h"
 #include "llvm/Support/MathExtras.h"
 #include <cstring>

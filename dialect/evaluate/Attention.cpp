@@ -6,7 +6,7 @@
 // a softmax over the kept keys, then the product with the values. Queries of a
 // block see keys of their own, in the order of the definition.
 
-#include "dialect/AttentionOps.h"
+#include "dialect/attention/AttentionOps.h"
 #include "dialect/evaluate/Score.h"
 #include "llvm/ADT/Sequence.h"
 #include <cmath>

@@ -1,7 +1,7 @@
 //===- Dense.cpp - Meaning of dense and element-wise operations -----------===//
 // SPDX-License-Identifier: Apache-2.0
 
-#include "dialect/DenseOps.h"
+#include "dialect/dense/DenseOps.h"
 #include "dialect/evaluate/Evaluate.h"
 #include <cmath>
 #include <limits>

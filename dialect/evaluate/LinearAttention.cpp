@@ -5,8 +5,8 @@
 // read them. Where the features of keys are relative to a maximum, the sums
 // keep it, and are scaled when it grows. And projected tokens.
 
-#include "dialect/LinearAttentionOps.h"
 #include "dialect/evaluate/Evaluate.h"
+#include "dialect/linear_attention/LinearAttentionOps.h"
 #include "llvm/Support/MathExtras.h"
 #include <algorithm>
 #include <cmath>

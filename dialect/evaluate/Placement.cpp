@@ -3,11 +3,11 @@
 //
 // The definitions of docs/description.md, token by token: the image is rolled,
 // then cut. Compiled programs find rows by tables that the compiler makes
-// (dialect/Placement.cpp, dialect/Tables.cpp). Nothing here may use those, or a
-// wrong shift would be wrong on both sides.
+// (dialect/Placement.cpp, dialect/placement/Tables.cpp). Nothing here may use
+// those, or a wrong shift would be wrong on both sides.
 
-#include "dialect/PlacementOps.h"
 #include "dialect/evaluate/Evaluate.h"
+#include "dialect/placement/PlacementOps.h"
 
 using namespace mlir;
 using namespace hova;

@@ -3,8 +3,8 @@
 //
 // Data movement keeps the type of the elements.
 
-#include "dialect/ProgramOps.h"
 #include "dialect/evaluate/Evaluate.h"
+#include "dialect/program/ProgramOps.h"
 
 using namespace mlir;
 using namespace hova;

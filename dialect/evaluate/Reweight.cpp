@@ -1,7 +1,7 @@
 //===- Reweight.cpp - Meaning of horizontal and vertical attention --------===//
 // SPDX-License-Identifier: Apache-2.0
 
-#include "dialect/AttentionOps.h"
+#include "dialect/attention/AttentionOps.h"
 #include "dialect/evaluate/Evaluate.h"
 #include <vector>
 

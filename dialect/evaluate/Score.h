@@ -8,8 +8,8 @@
 #ifndef HOVA_DIALECT_EVALUATE_SCORE_H
 #define HOVA_DIALECT_EVALUATE_SCORE_H
 
-#include "dialect/ScoreRegion.h"
 #include "dialect/evaluate/Evaluate.h"
+#include "dialect/score/ScoreRegion.h"
 #include "llvm/ADT/DenseMap.h"
 #include <vector>
 

@@ -4,8 +4,8 @@
 // Most of these move data: elements keep their type, and where operands differ
 // the widest wins.
 
-#include "dialect/TokenOps.h"
 #include "dialect/evaluate/Evaluate.h"
+#include "dialect/token/TokenOps.h"
 #include <cmath>
 #include <cstring>
 

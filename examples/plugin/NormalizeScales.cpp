@@ -5,7 +5,7 @@
 // product of both factors, which is rounded once. Leaves a scale alone whose
 // operand has other readers: it would be computed anyway.
 
-#include "dialect/DenseOps.h"
+#include "dialect/dense/DenseOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Pass/Pass.h"
 #include "mlir/Tools/Plugins/PassPlugin.h"

@@ -10,7 +10,7 @@
 
 #include "frontend/weights/BlockTables.h"
 
-#include "dialect/AttentionOps.h"
+#include "dialect/attention/AttentionOps.h"
 
 #include "llvm/ADT/STLExtras.h"
 

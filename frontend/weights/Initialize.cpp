@@ -10,7 +10,7 @@
 
 #include "frontend/weights/Weights.h"
 
-#include "dialect/TokenOps.h"
+#include "dialect/token/TokenOps.h"
 #include "frontend/weights/BlockTables.h"
 #include "llvm/Support/xxhash.h"
 #include <algorithm>

@@ -5,8 +5,8 @@
 // kernels write, values in other axes than their kernel computes them, and rows
 // of values that are read where they lie.
 
-#include "dialect/PlacementOps.h"
-#include "dialect/TokenOps.h"
+#include "dialect/placement/PlacementOps.h"
+#include "dialect/token/TokenOps.h"
 #include "passes/fuse/Grouping.h"
 
 using namespace mlir;

@@ -10,9 +10,9 @@
 // (`hova.missed_fusions`); this only collects.
 
 #include "dialect/Interfaces.h"
-#include "dialect/ProgramOps.h"
 #include "dialect/Shapes.h"
-#include "dialect/TokenOps.h"
+#include "dialect/program/ProgramOps.h"
+#include "dialect/token/TokenOps.h"
 #include "passes/Columns.h"
 #include "passes/Verdict.h"
 #include "passes/fuse/Passes.h"

@@ -6,10 +6,10 @@
 // vertical attention add up). Stored in both types, each column would be
 // written twice and read once.
 
-#include "dialect/DenseOps.h"
 #include "dialect/Shapes.h"
 #include "dialect/Site.h"
-#include "dialect/TokenOps.h"
+#include "dialect/dense/DenseOps.h"
+#include "dialect/token/TokenOps.h"
 #include "passes/Columns.h"
 #include "passes/Verdict.h"
 #include "passes/fuse/Passes.h"

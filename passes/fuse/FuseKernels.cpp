@@ -19,8 +19,8 @@
 // meet after each would cost more. What few and small are, the target says
 // (FusionPolicy.td). Does nothing without `@main`.
 
-#include "dialect/ProgramOps.h"
-#include "dialect/TokenOps.h"
+#include "dialect/program/ProgramOps.h"
+#include "dialect/token/TokenOps.h"
 #include "passes/Verdict.h"
 #include "passes/fuse/KernelBuilder.h"
 #include "passes/fuse/Passes.h"

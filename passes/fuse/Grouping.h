@@ -18,7 +18,7 @@
 #ifndef HOVA_PASSES_FUSE_GROUPING_H
 #define HOVA_PASSES_FUSE_GROUPING_H
 
-#include "dialect/PlacementOps.h"
+#include "dialect/placement/PlacementOps.h"
 #include "passes/Columns.h"
 #include "passes/Units.h"
 #include "passes/fuse/FusionPolicy.h"

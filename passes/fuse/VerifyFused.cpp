@@ -1,8 +1,8 @@
 //===- VerifyFused.cpp - The promise of fuse ------------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 
-#include "dialect/ProgramOps.h"
-#include "dialect/TokenOps.h"
+#include "dialect/program/ProgramOps.h"
+#include "dialect/token/TokenOps.h"
 #include "passes/Columns.h"
 #include "passes/Verdict.h"
 #include "passes/fuse/Passes.h"

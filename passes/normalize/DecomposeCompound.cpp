@@ -6,11 +6,11 @@
 // made of is its own business; this pass only replaces, and makes the parts of
 // a site parts of that site.
 
-#include "dialect/AttentionOps.h"
-#include "dialect/DenseOps.h"
 #include "dialect/Shapes.h"
 #include "dialect/Site.h"
-#include "dialect/TokenOps.h"
+#include "dialect/attention/AttentionOps.h"
+#include "dialect/dense/DenseOps.h"
+#include "dialect/token/TokenOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Matchers.h"
 #include "passes/normalize/Passes.h"

@@ -9,8 +9,8 @@
 // are rounded once more: a reassociation. In f16 they may leave its range
 // although both matrices are within it.
 
-#include "dialect/DenseOps.h"
 #include "dialect/Shapes.h"
+#include "dialect/dense/DenseOps.h"
 #include "passes/Verdict.h"
 #include "passes/normalize/Passes.h"
 #include "passes/normalize/WeightValues.h"

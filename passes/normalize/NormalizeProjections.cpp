@@ -5,11 +5,11 @@
 // columns of one product: the input is read once and the tiles are fuller. A
 // linear alone, or one that shares its table with an embedding, stays as it is.
 
-#include "dialect/DenseOps.h"
-#include "dialect/ProgramOps.h"
 #include "dialect/Shapes.h"
 #include "dialect/Site.h"
-#include "dialect/TokenOps.h"
+#include "dialect/dense/DenseOps.h"
+#include "dialect/program/ProgramOps.h"
+#include "dialect/token/TokenOps.h"
 #include "passes/Verdict.h"
 #include "passes/normalize/Passes.h"
 #include "passes/normalize/WeightValues.h"

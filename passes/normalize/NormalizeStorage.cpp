@@ -7,12 +7,12 @@
 // softmax and the residual stream stay f32. Where a value is read both ways,
 // both are kept. Without `hova.storage` on the module nothing changes.
 
-#include "dialect/DenseOps.h"
-#include "dialect/ProgramOps.h"
 #include "dialect/Shapes.h"
 #include "dialect/Site.h"
 #include "dialect/Storage.h"
-#include "dialect/TokenOps.h"
+#include "dialect/dense/DenseOps.h"
+#include "dialect/program/ProgramOps.h"
+#include "dialect/token/TokenOps.h"
 #include "passes/normalize/Passes.h"
 #include "passes/normalize/WeightValues.h"
 #include "llvm/Support/DebugLog.h"

@@ -6,10 +6,10 @@
 // a column of it. A product reads all of its weight in every run, an embedding
 // a few hundred columns: where they lie matters to the product alone.
 
-#include "dialect/DenseOps.h"
-#include "dialect/ProgramOps.h"
 #include "dialect/Shapes.h"
-#include "dialect/TokenOps.h"
+#include "dialect/dense/DenseOps.h"
+#include "dialect/program/ProgramOps.h"
+#include "dialect/token/TokenOps.h"
 #include "passes/Verdict.h"
 #include "passes/normalize/Passes.h"
 #include "passes/normalize/WeightValues.h"

@@ -6,10 +6,10 @@
 // project it once. It pays where it takes no more multiply-accumulates; both
 // counts are in the verdict. Sums run in another order: a reassociation.
 
-#include "dialect/DenseOps.h"
-#include "dialect/LinearAttentionOps.h"
-#include "dialect/ProgramOps.h"
 #include "dialect/Shapes.h"
+#include "dialect/dense/DenseOps.h"
+#include "dialect/linear_attention/LinearAttentionOps.h"
+#include "dialect/program/ProgramOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "passes/Verdict.h"
 #include "passes/normalize/Passes.h"

@@ -5,9 +5,9 @@
 // of in every run: it moves to `@weights`, and `main` reads the results from
 // the packed weights. A module without weights stays as it is.
 
-#include "dialect/DenseOps.h"
-#include "dialect/ProgramOps.h"
 #include "dialect/Shapes.h"
+#include "dialect/dense/DenseOps.h"
+#include "dialect/program/ProgramOps.h"
 #include "mlir/IR/IRMapping.h"
 #include "passes/normalize/Passes.h"
 #include "passes/normalize/WeightValues.h"

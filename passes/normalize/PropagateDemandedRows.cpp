@@ -11,7 +11,7 @@
 // rows anyway. Exact: no row that remains changes.
 
 #include "dialect/Shapes.h"
-#include "dialect/TokenOps.h"
+#include "dialect/token/TokenOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "passes/Validity.h"
 #include "passes/Verdict.h"

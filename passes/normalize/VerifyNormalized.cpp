@@ -1,9 +1,9 @@
 //===- VerifyNormalized.cpp - The promise of normalize --------------------===//
 // SPDX-License-Identifier: Apache-2.0
 
-#include "dialect/DenseOps.h"
-#include "dialect/ProgramOps.h"
-#include "dialect/TokenOps.h"
+#include "dialect/dense/DenseOps.h"
+#include "dialect/program/ProgramOps.h"
+#include "dialect/token/TokenOps.h"
 #include "passes/normalize/Passes.h"
 #include "llvm/ADT/StringSet.h"
 

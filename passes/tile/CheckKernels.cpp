@@ -5,9 +5,9 @@
 // uncomputed, and nobody would notice.
 
 #include "passes/tile/CheckKernels.h"
-#include "dialect/DenseOps.h"
 #include "dialect/Shapes.h"
-#include "dialect/TokenOps.h"
+#include "dialect/dense/DenseOps.h"
+#include "dialect/token/TokenOps.h"
 #include "passes/Columns.h"
 #include "passes/RowTables.h"
 #include "passes/Units.h"

@@ -22,7 +22,7 @@
 #ifndef HOVA_PASSES_TILE_EXPR_H
 #define HOVA_PASSES_TILE_EXPR_H
 
-#include "dialect/DenseOps.h"
+#include "dialect/dense/DenseOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"

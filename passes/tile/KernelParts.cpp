@@ -8,7 +8,7 @@
 #include "passes/tile/KernelParts.h"
 #include "dialect/Shapes.h"
 #include "dialect/Site.h"
-#include "dialect/TokenOps.h"
+#include "dialect/token/TokenOps.h"
 #include "passes/Columns.h"
 #include "llvm/ADT/MapVector.h"
 

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "passes/tile/KernelStructure.h"
-#include "dialect/AttentionOps.h"
-#include "dialect/DenseOps.h"
 #include "dialect/Shapes.h"
+#include "dialect/attention/AttentionOps.h"
+#include "dialect/dense/DenseOps.h"
 #include "passes/Verdict.h"
 
 using namespace mlir;

@@ -4,8 +4,8 @@
 #ifndef HOVA_PASSES_TILE_KERNELSTRUCTURE_H
 #define HOVA_PASSES_TILE_KERNELSTRUCTURE_H
 
-#include "dialect/DenseOps.h"
-#include "dialect/ProgramOps.h"
+#include "dialect/dense/DenseOps.h"
+#include "dialect/program/ProgramOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 

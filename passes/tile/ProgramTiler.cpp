@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "passes/tile/ProgramTiler.h"
-#include "dialect/DenseOps.h"
 #include "dialect/Shapes.h"
-#include "dialect/TokenOps.h"
+#include "dialect/dense/DenseOps.h"
+#include "dialect/token/TokenOps.h"
 #include "passes/tile/Arena.h"
 #include "passes/tile/CheckKernels.h"
 #include "passes/tile/KernelParts.h"

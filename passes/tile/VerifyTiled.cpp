@@ -1,7 +1,7 @@
 //===- VerifyTiled.cpp - The promise of tile ------------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 
-#include "dialect/ProgramOps.h"
+#include "dialect/program/ProgramOps.h"
 #include "passes/tile/Passes.h"
 #include "passes/tile/ProgramAttrs.h"
 #include "llvm/Support/MathExtras.h"

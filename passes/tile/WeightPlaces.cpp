@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "passes/tile/WeightPlaces.h"
-#include "dialect/TokenOps.h"
+#include "dialect/token/TokenOps.h"
 #include "mlir/IR/IRMapping.h"
 #include "passes/tile/KernelStructure.h"
 #include "passes/tile/ProgramAttrs.h"

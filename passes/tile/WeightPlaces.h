@@ -4,7 +4,7 @@
 #ifndef HOVA_PASSES_TILE_WEIGHTPLACES_H
 #define HOVA_PASSES_TILE_WEIGHTPLACES_H
 
-#include "dialect/ProgramOps.h"
+#include "dialect/program/ProgramOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 namespace hova {

@@ -6,8 +6,8 @@
 // reads.
 
 #include "OperationFixture.h"
-#include "dialect/AttentionOps.h"
-#include "dialect/LinearAttentionOps.h"
+#include "dialect/attention/AttentionOps.h"
+#include "dialect/linear_attention/LinearAttentionOps.h"
 #include <set>
 
 using namespace mlir;

@@ -3,7 +3,7 @@
 
 #include "OperationFixture.h"
 #include "dialect/Interfaces.h"
-#include "dialect/TokenOps.h"
+#include "dialect/token/TokenOps.h"
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/IR/Verifier.h"
 #include <map>

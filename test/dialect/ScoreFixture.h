@@ -4,7 +4,7 @@
 #ifndef HOVA_TEST_DIALECT_SCOREFIXTURE_H
 #define HOVA_TEST_DIALECT_SCOREFIXTURE_H
 
-#include "dialect/AttentionOps.h"
+#include "dialect/attention/AttentionOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Math/IR/Math.h"

@@ -1,7 +1,7 @@
 //===- ScoreFormTest.cpp - What passes and recipes ask of a score region --===//
 // SPDX-License-Identifier: Apache-2.0
 
-#include "dialect/ScoreForm.h"
+#include "dialect/score/ScoreForm.h"
 #include "ScoreFixture.h"
 
 using namespace mlir;

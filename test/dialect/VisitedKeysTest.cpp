@@ -1,7 +1,7 @@
 //===- VisitedKeysTest.cpp - The keys that blocks of queries see ----------===//
 // SPDX-License-Identifier: Apache-2.0
 
-#include "dialect/VisitedKeys.h"
+#include "dialect/score/VisitedKeys.h"
 #include "ScoreFixture.h"
 
 using namespace mlir;

@@ -128,7 +128,7 @@ def test_no_example_is_forgotten():
         path.relative_to(SOURCE / "examples").with_suffix("").as_posix()
         for path in (SOURCE / "examples").rglob("*.json")
     }
-    # What needs a plugin, test/tools/test_operator_plugin.py and test_similarity_plugin.py run.
+    # What needs a plugin, test/tools/installed/test_operator_plugin.py and test_similarity_plugin.py run.
     of_plugins = {"sigmoid-attention/models/encoder", "distance-attention/models/neighbours"}
     assert names == {*CASES, *of_plugins}
 

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 TESTS = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(TESTS / "tools"))
+sys.path.insert(0, str(TESTS / "tools/guard"))
 
 import faults  # noqa: E402
 

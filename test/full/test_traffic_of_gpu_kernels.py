@@ -22,7 +22,7 @@ TOY = {"lecture_mha"}  # rows of 2 to 6 columns, less than a sector
 def counter(tmp_path_factory):
     """An object that counts for the program that it is linked with."""
     made = tmp_path_factory.mktemp("counter") / "LaunchTraffic.o"
-    subprocess.run(["cc", "-O2", f"-I{ROOT}", "-c", ROOT / "test/codegen/cuda/LaunchTraffic.c", "-o", made], check=True)
+    subprocess.run(["cc", "-O2", f"-I{ROOT}", "-c", ROOT / "test/codegen/cuda/emulation/LaunchTraffic.c", "-o", made], check=True)
     return made
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tools"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tools/page"))
 
 from browser import Browser, is_installed  # noqa: E402
 from view_walk import walk  # noqa: E402

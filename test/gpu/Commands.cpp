@@ -10,7 +10,7 @@
 // first device is kept between the commands.
 
 #include "runtime/cuda/DriverCalls.h"
-#include "tools/hova/Verbs.h"
+#include "tools/hova/verbs/Verbs.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/JSON.h"
 #include <iostream>

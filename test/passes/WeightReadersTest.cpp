@@ -4,9 +4,9 @@
 // A target that multiplies with panels, and reads everything else row by row.
 
 #include "passes/WeightReaders.h"
-#include "dialect/DenseOps.h"
 #include "dialect/HovaDialect.h"
-#include "dialect/TokenOps.h"
+#include "dialect/dense/DenseOps.h"
+#include "dialect/token/TokenOps.h"
 #include "mlir/AsmParser/AsmParser.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"

@@ -76,6 +76,6 @@ def test_a_difference_is_noticed(tmp_path, header, right, wrong):
 
 
 def test_the_stand_in_has_the_calls_of_the_header(tmp_path, header):
-    text = f'#include "{SOURCE}/test/runtime/StandInDriver.c"\n'
+    text = f'#include "{SOURCE}/test/runtime/cuda/StandInDriver.c"\n'
     result = compile_text(text, tmp_path, [*header, "-DWITH_CUDA_H"])
     assert result.returncode == 0, result.stderr

@@ -1,6 +1,6 @@
 # ===- test_score_rules.py - Rules of masks stand in one place ---------------=== #
 # SPDX-License-Identifier: Apache-2.0
-"""Which key counts for which query is data of a region (dialect/ScoreRegion.h).
+"""Which key counts for which query is data of a region (dialect/score/ScoreRegion.h).
 
 A description writes it once (frontend/ImportOperations.cpp), the evaluator runs it, and one
 file a target expands it. A recipe that named padding, a causal limit, a mask or a bias

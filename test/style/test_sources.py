@@ -3,8 +3,10 @@
 """What every source file must have, and how long it may be."""
 
 import re
+from collections import Counter
+from pathlib import Path
 
-from sources import files, text
+from sources import files, text, tracked
 
 CODE = (".cpp", ".h", ".c", ".td", ".py", ".cmake", ".js", ".css")
 LICENCE = "SPDX-License-Identifier: Apache-2.0"
@@ -39,6 +41,29 @@ def test_no_file_is_too_long():
     assert longer_than(300, [*headers, *files(".js")]) == []
     assert longer_than(600, files(".cpp", ".c", ".td")) == []
     assert longer_than(400, files(".mlir", under="test/")) == []
+
+
+MOST_FILES_OF_A_FOLDER = 40
+# What tests and tools read as it is: descriptions, tensors, records. Of it a folder may have as much as there is.
+DATA = (".csv", ".json", ".jsonl", ".npy", ".png", ".safetensors", ".svg", ".txt")
+
+
+def crowded(paths):
+    """Folders with too many files that somebody has to find his way among."""
+    sizes = Counter(path.parent.as_posix() for path in paths if path.suffix not in DATA)
+    return {folder: size for folder, size in sizes.items() if size > MOST_FILES_OF_A_FOLDER}
+
+
+def test_no_folder_is_crowded():
+    assert crowded(tracked()) == {}
+
+
+def test_what_a_crowded_folder_is():
+    def folder(name, suffix, count):
+        return [Path(name) / f"{number}{suffix}" for number in range(count)]
+
+    assert crowded(folder("a", ".cpp", 40) + folder("a", ".npy", 9) + folder("a/b", ".td", 9)) == {}
+    assert crowded(folder("a", ".cpp", 40) + folder("a", ".h", 1) + folder("b", ".json", 99)) == {"a": 41}
 
 
 def test_readme_is_short():

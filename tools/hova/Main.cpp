@@ -1,8 +1,8 @@
 //===- Main.cpp - hova, the driver ----------------------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 
-#include "tools/hova/Guard.h"
-#include "tools/hova/Verbs.h"
+#include "tools/hova/guard/Guard.h"
+#include "tools/hova/verbs/Verbs.h"
 
 using namespace hova::tool;
 using llvm::errs;

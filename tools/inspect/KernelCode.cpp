@@ -3,7 +3,7 @@
 
 #include "tools/inspect/KernelCode.h"
 #include "codegen/program/BlockNames.h"
-#include "dialect/ProgramOps.h"
+#include "dialect/program/ProgramOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/Interfaces/LoopLikeInterface.h"

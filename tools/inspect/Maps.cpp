@@ -6,8 +6,8 @@
 // the result, and what scales a value is the result divided by the value.
 
 #include "tools/inspect/Maps.h"
-#include "dialect/AttentionOps.h"
-#include "dialect/TokenOps.h"
+#include "dialect/attention/AttentionOps.h"
+#include "dialect/token/TokenOps.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"

@@ -8,8 +8,8 @@
 
 #include "tools/inspect/Places.h"
 #include "dialect/Interfaces.h"
-#include "dialect/ProgramOps.h"
 #include "dialect/Site.h"
+#include "dialect/program/ProgramOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "passes/Columns.h"
 #include "passes/Verdict.h"

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "tools/inspect/WrittenOut.h"
-#include "dialect/DenseOps.h"
 #include "dialect/Interfaces.h"
-#include "dialect/ProgramOps.h"
+#include "dialect/dense/DenseOps.h"
+#include "dialect/program/ProgramOps.h"
 #include "passes/Verdict.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringSet.h"

@@ -25,7 +25,7 @@
 #include "codegen/cpu/HovaCpuDialect.h"
 #include "codegen/cpu/Passes.h"
 #include "codegen/cpu/TileOps.h"
-#include "dialect/DenseOps.h"
+#include "dialect/dense/DenseOps.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "llvm/ADT/ArrayRef.h"
 #include <cmath>

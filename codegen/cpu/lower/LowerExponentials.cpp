@@ -15,7 +15,7 @@
 #include "codegen/cpu/ActivationTables.h"
 #include "codegen/cpu/Passes.h"
 #include "codegen/cpu/TileOps.h"
-#include "dialect/DenseOps.h"
+#include "dialect/dense/DenseOps.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include <cmath>

@@ -13,7 +13,7 @@
 #include "codegen/cpu/HovaCpuDialect.h"
 #include "codegen/cpu/Passes.h"
 #include "codegen/reference/ProgramTables.h"
-#include "dialect/ProgramOps.h"
+#include "dialect/program/ProgramOps.h"
 #include "mlir/Conversion/LLVMCommon/MemRefBuilder.h"
 #include "mlir/Conversion/LLVMCommon/TypeConverter.h"
 #include "passes/tile/ProgramAttrs.h"

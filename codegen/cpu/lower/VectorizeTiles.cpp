@@ -10,7 +10,7 @@
 #include "codegen/cpu/Passes.h"
 #include "codegen/cpu/TileOps.h"
 #include "codegen/cpu/lower/ProductRows.h"
-#include "dialect/DenseOps.h"
+#include "dialect/dense/DenseOps.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;

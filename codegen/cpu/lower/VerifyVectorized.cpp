@@ -4,7 +4,7 @@
 #include "codegen/cpu/HovaCpuDialect.h"
 #include "codegen/cpu/Passes.h"
 #include "codegen/cpu/TileOps.h"
-#include "dialect/DenseOps.h"
+#include "dialect/dense/DenseOps.h"
 #include "passes/tile/ProgramAttrs.h"
 
 using namespace mlir;

@@ -5,9 +5,9 @@
 #define HOVA_CODEGEN_CPU_RECIPES_ATTENTIONLAYOUT_H
 
 #include "codegen/cpu/recipes/KernelEmitter.h"
-#include "dialect/AttentionOps.h"
 #include "dialect/Shapes.h"
-#include "dialect/VisitedKeys.h"
+#include "dialect/attention/AttentionOps.h"
+#include "dialect/score/VisitedKeys.h"
 #include "llvm/Support/MathExtras.h"
 
 namespace hova {

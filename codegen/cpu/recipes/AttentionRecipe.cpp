@@ -19,7 +19,7 @@
 #include "codegen/cpu/recipes/AttentionTokenLanes.h"
 #include "codegen/cpu/recipes/ProductPanels.h"
 #include "codegen/cpu/recipes/RowBlocks.h"
-#include "dialect/DenseOps.h"
+#include "dialect/dense/DenseOps.h"
 #include "mlir/IR/Matchers.h"
 
 using namespace mlir;

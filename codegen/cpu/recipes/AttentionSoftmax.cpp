@@ -14,7 +14,7 @@
 
 #include "codegen/cpu/TileOps.h"
 #include "codegen/cpu/recipes/AttentionEmitter.h"
-#include "dialect/DenseOps.h"
+#include "dialect/dense/DenseOps.h"
 #include <cmath>
 #include <limits>
 

@@ -9,9 +9,9 @@
 #include "codegen/cpu/recipes/AttentionTokenLanes.h"
 #include "codegen/cpu/CpuFacts.h"
 #include "codegen/cpu/recipes/TokenLanes.h"
-#include "dialect/DenseOps.h"
-#include "dialect/ScoreForm.h"
 #include "dialect/Shapes.h"
+#include "dialect/dense/DenseOps.h"
+#include "dialect/score/ScoreForm.h"
 #include <cmath>
 
 using namespace mlir;

@@ -4,7 +4,7 @@
 #ifndef HOVA_CODEGEN_CPU_RECIPES_ATTENTIONTOKENLANES_H
 #define HOVA_CODEGEN_CPU_RECIPES_ATTENTIONTOKENLANES_H
 
-#include "dialect/AttentionOps.h"
+#include "dialect/attention/AttentionOps.h"
 
 namespace hova {
 class TokenLanes;

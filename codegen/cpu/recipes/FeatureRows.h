@@ -11,8 +11,8 @@
 #define HOVA_CODEGEN_CPU_RECIPES_FEATUREROWS_H
 
 #include "codegen/cpu/recipes/KernelEmitter.h"
-#include "dialect/LinearAttentionOps.h"
 #include "dialect/Shapes.h"
+#include "dialect/linear_attention/LinearAttentionOps.h"
 #include "llvm/Support/MathExtras.h"
 
 namespace hova {

@@ -8,8 +8,8 @@
 #include "codegen/cpu/TileOps.h"
 #include "codegen/cpu/recipes/ProductPanels.h"
 #include "codegen/cpu/recipes/RowBlocks.h"
-#include "dialect/AttentionOps.h"
 #include "dialect/Shapes.h"
+#include "dialect/attention/AttentionOps.h"
 
 using namespace mlir;
 

@@ -23,8 +23,8 @@
 #include "codegen/cpu/recipes/ProductPanels.h"
 #include "codegen/cpu/recipes/RowBlocks.h"
 #include "codegen/cpu/recipes/TokenLanes.h"
-#include "dialect/DenseOps.h"
 #include "dialect/Shapes.h"
+#include "dialect/dense/DenseOps.h"
 #include "passes/tile/KernelStructure.h"
 #include "llvm/Support/MathExtras.h"
 

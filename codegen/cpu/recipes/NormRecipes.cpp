@@ -8,9 +8,9 @@
 #include "codegen/cpu/Recipe.h"
 #include "codegen/cpu/recipes/KernelEmitter.h"
 #include "codegen/cpu/recipes/TokenLanes.h"
-#include "dialect/AttentionOps.h"
-#include "dialect/DenseOps.h"
 #include "dialect/Shapes.h"
+#include "dialect/attention/AttentionOps.h"
+#include "dialect/dense/DenseOps.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "llvm/Support/MathExtras.h"
 #include <cmath>

@@ -11,8 +11,8 @@
 #include "codegen/cpu/Recipe.h"
 #include "codegen/cpu/TileOps.h"
 #include "codegen/cpu/recipes/RowBlocks.h"
-#include "dialect/LinearAttentionOps.h"
 #include "dialect/Shapes.h"
+#include "dialect/linear_attention/LinearAttentionOps.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;

@@ -3,8 +3,8 @@
 
 #include "codegen/cpu/recipes/ScoreLanes.h"
 #include "codegen/cpu/TileOps.h"
-#include "dialect/DenseOps.h"
 #include "dialect/Shapes.h"
+#include "dialect/dense/DenseOps.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "llvm/Support/MathExtras.h"
 #include "llvm/Support/SaveAndRestore.h"

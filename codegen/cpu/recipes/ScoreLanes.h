@@ -20,7 +20,7 @@
 #define HOVA_CODEGEN_CPU_RECIPES_SCORELANES_H
 
 #include "codegen/cpu/recipes/KernelEmitter.h"
-#include "dialect/VisitedKeys.h"
+#include "dialect/score/VisitedKeys.h"
 
 namespace hova {
 

@@ -7,9 +7,9 @@
 #include "codegen/cpu/CpuFacts.h"
 #include "codegen/cpu/Recipe.h"
 #include "codegen/cpu/recipes/ProductPanels.h"
-#include "dialect/PlacementOps.h"
 #include "dialect/Shapes.h"
-#include "dialect/TokenOps.h"
+#include "dialect/placement/PlacementOps.h"
+#include "dialect/token/TokenOps.h"
 #include <numeric>
 
 using namespace mlir;

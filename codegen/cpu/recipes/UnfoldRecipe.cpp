@@ -8,7 +8,7 @@
 
 #include "codegen/cpu/Recipe.h"
 #include "codegen/cpu/recipes/KernelEmitter.h"
-#include "dialect/Unfold.h"
+#include "dialect/token/Unfold.h"
 
 using namespace mlir;
 

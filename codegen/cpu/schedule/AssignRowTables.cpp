@@ -11,10 +11,10 @@
 
 #include "codegen/cpu/Passes.h"
 #include "codegen/cpu/Recipe.h"
-#include "dialect/DenseOps.h"
-#include "dialect/PlacementOps.h"
 #include "dialect/Shapes.h"
-#include "dialect/TokenOps.h"
+#include "dialect/dense/DenseOps.h"
+#include "dialect/placement/PlacementOps.h"
+#include "dialect/token/TokenOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "passes/RowTables.h"
 

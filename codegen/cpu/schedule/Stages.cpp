@@ -9,9 +9,9 @@
 #include "codegen/cpu/CpuFacts.h"
 #include "codegen/cpu/Recipe.h"
 #include "codegen/cpu/recipes/KernelEmitter.h"
-#include "dialect/PlacementOps.h"
 #include "dialect/Shapes.h"
-#include "dialect/TokenOps.h"
+#include "dialect/placement/PlacementOps.h"
+#include "dialect/token/TokenOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "passes/Columns.h"
 

@@ -4,7 +4,7 @@
 #ifndef HOVA_CODEGEN_CPU_SCHEDULE_STAGES_H
 #define HOVA_CODEGEN_CPU_SCHEDULE_STAGES_H
 
-#include "dialect/ProgramOps.h"
+#include "dialect/program/ProgramOps.h"
 
 namespace hova {
 

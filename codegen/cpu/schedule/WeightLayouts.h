@@ -4,7 +4,7 @@
 #ifndef HOVA_CODEGEN_CPU_SCHEDULE_WEIGHTLAYOUTS_H
 #define HOVA_CODEGEN_CPU_SCHEDULE_WEIGHTLAYOUTS_H
 
-#include "dialect/ProgramOps.h"
+#include "dialect/program/ProgramOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 namespace hova {

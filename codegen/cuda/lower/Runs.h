@@ -4,7 +4,7 @@
 #ifndef HOVA_CODEGEN_CUDA_LOWER_RUNS_H
 #define HOVA_CODEGEN_CUDA_LOWER_RUNS_H
 
-#include "dialect/GroupOps.h"
+#include "dialect/group/GroupOps.h"
 
 namespace hova {
 

@@ -7,7 +7,7 @@
 
 #include "codegen/cuda/lower/ScalarFunctions.h"
 #include "codegen/ErrorFunction.h"
-#include "dialect/DenseOps.h"
+#include "dialect/dense/DenseOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"

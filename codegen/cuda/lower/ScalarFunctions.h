@@ -4,7 +4,7 @@
 #ifndef HOVA_CODEGEN_CUDA_LOWER_SCALARFUNCTIONS_H
 #define HOVA_CODEGEN_CUDA_LOWER_SCALARFUNCTIONS_H
 
-#include "dialect/DenseOps.h"
+#include "dialect/dense/DenseOps.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 
 namespace hova {

@@ -4,7 +4,7 @@
 #include "codegen/cuda/Sm80.h"
 #include "codegen/cuda/lower/ScalarFunctions.h"
 #include "codegen/cuda/lower/ThreadEmitter.h"
-#include "dialect/DenseOps.h"
+#include "dialect/dense/DenseOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"

@@ -16,7 +16,7 @@
 #ifndef HOVA_CODEGEN_CUDA_LOWER_THREADEMITTER_H
 #define HOVA_CODEGEN_CUDA_LOWER_THREADEMITTER_H
 
-#include "dialect/GroupOps.h"
+#include "dialect/group/GroupOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"

@@ -11,8 +11,8 @@
 #include "codegen/cuda/recipes/ScoreTiles.h"
 #include "codegen/cuda/recipes/SeenBlocks.h"
 #include "codegen/cuda/recipes/SmallHeads.h"
-#include "dialect/AttentionOps.h"
 #include "dialect/Shapes.h"
+#include "dialect/attention/AttentionOps.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;

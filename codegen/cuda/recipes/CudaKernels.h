@@ -3,7 +3,7 @@
 //
 // The loops of the two kernels that multiply matrices, and the statistics of
 // rows. They know sizes and matrices, and not what these are of, so that
-// kernels are also made without a model (test/codegen/cuda/KernelTool.cpp).
+// kernels are also made without a model (test/codegen/cuda/emulation/KernelTool.cpp).
 // Sizes are in elements.
 
 #ifndef HOVA_CODEGEN_CUDA_RECIPES_CUDAKERNELS_H
@@ -11,8 +11,8 @@
 
 #include "codegen/cuda/HovaCudaDialect.h"
 #include "codegen/cuda/recipes/GroupEmitter.h"
-#include "dialect/AttentionOps.h"
-#include "dialect/VisitedKeys.h"
+#include "dialect/attention/AttentionOps.h"
+#include "dialect/score/VisitedKeys.h"
 #include <functional>
 
 namespace hova {

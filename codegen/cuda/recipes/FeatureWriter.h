@@ -16,8 +16,8 @@
 
 #include "codegen/cuda/recipes/CudaKernels.h"
 #include "codegen/cuda/recipes/GroupEmitter.h"
-#include "dialect/LinearAttentionOps.h"
 #include "dialect/Shapes.h"
+#include "dialect/linear_attention/LinearAttentionOps.h"
 #include "llvm/Support/MathExtras.h"
 
 namespace hova {

@@ -3,10 +3,10 @@
 
 #include "codegen/cuda/recipes/GroupEmitter.h"
 #include "codegen/cuda/Recipe.h"
-#include "dialect/DenseOps.h"
 #include "dialect/Interfaces.h"
 #include "dialect/Shapes.h"
-#include "dialect/TokenOps.h"
+#include "dialect/dense/DenseOps.h"
+#include "dialect/token/TokenOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"

@@ -10,7 +10,7 @@
 
 #include "codegen/cuda/HovaCudaDialect.h"
 #include "codegen/cuda/recipes/KernelBuilder.h"
-#include "dialect/ProgramOps.h"
+#include "dialect/program/ProgramOps.h"
 #include "passes/Columns.h"
 
 namespace hova {

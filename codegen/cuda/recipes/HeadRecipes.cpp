@@ -5,8 +5,8 @@
 #include "codegen/cuda/Sm80.h"
 #include "codegen/cuda/recipes/CudaKernels.h"
 #include "codegen/cuda/recipes/GroupEmitter.h"
-#include "dialect/AttentionOps.h"
 #include "dialect/Shapes.h"
+#include "dialect/attention/AttentionOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include <cmath>
 

@@ -4,7 +4,7 @@
 #ifndef HOVA_CODEGEN_CUDA_RECIPES_KERNELBUILDER_H
 #define HOVA_CODEGEN_CUDA_RECIPES_KERNELBUILDER_H
 
-#include "dialect/GroupOps.h"
+#include "dialect/group/GroupOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"

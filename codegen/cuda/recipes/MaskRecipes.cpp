@@ -6,7 +6,7 @@
 #include "codegen/cuda/Recipe.h"
 #include "codegen/cuda/recipes/GroupEmitter.h"
 #include "dialect/Shapes.h"
-#include "dialect/TokenOps.h"
+#include "dialect/token/TokenOps.h"
 #include <limits>
 
 using namespace mlir;

@@ -3,8 +3,8 @@
 
 #include "codegen/cuda/Recipe.h"
 #include "codegen/cuda/recipes/GroupEmitter.h"
-#include "dialect/LinearAttentionOps.h"
 #include "dialect/Shapes.h"
+#include "dialect/linear_attention/LinearAttentionOps.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;

@@ -4,8 +4,8 @@
 #include "codegen/cuda/Recipe.h"
 #include "codegen/cuda/recipes/CudaKernels.h"
 #include "codegen/cuda/recipes/GroupEmitter.h"
-#include "dialect/DenseOps.h"
 #include "dialect/Shapes.h"
+#include "dialect/dense/DenseOps.h"
 
 using namespace mlir;
 

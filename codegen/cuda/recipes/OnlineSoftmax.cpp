@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "codegen/cuda/recipes/OnlineSoftmax.h"
-#include "dialect/DenseOps.h"
+#include "dialect/dense/DenseOps.h"
 #include "llvm/Support/MathExtras.h"
 #include <cmath>
 

@@ -4,9 +4,9 @@
 #include "codegen/cuda/Recipe.h"
 #include "codegen/cuda/recipes/CudaKernels.h"
 #include "codegen/cuda/recipes/GroupEmitter.h"
-#include "dialect/DenseOps.h"
-#include "dialect/LinearAttentionOps.h"
 #include "dialect/Shapes.h"
+#include "dialect/dense/DenseOps.h"
+#include "dialect/linear_attention/LinearAttentionOps.h"
 
 using namespace mlir;
 

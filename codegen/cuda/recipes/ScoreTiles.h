@@ -13,8 +13,8 @@
 
 #include "codegen/cuda/recipes/CudaKernels.h"
 #include "codegen/cuda/recipes/GroupEmitter.h"
-#include "dialect/AttentionOps.h"
-#include "dialect/VisitedKeys.h"
+#include "dialect/attention/AttentionOps.h"
+#include "dialect/score/VisitedKeys.h"
 
 namespace hova {
 

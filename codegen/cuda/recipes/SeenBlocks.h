@@ -6,7 +6,7 @@
 
 #include "codegen/cuda/recipes/CudaKernels.h"
 #include "codegen/cuda/recipes/GroupEmitter.h"
-#include "dialect/AttentionOps.h"
+#include "dialect/attention/AttentionOps.h"
 
 namespace hova {
 

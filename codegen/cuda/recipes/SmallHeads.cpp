@@ -5,7 +5,7 @@
 #include "codegen/cuda/Recipe.h"
 #include "codegen/cuda/Sm80.h"
 #include "dialect/Shapes.h"
-#include "dialect/TokenOps.h"
+#include "dialect/token/TokenOps.h"
 
 using namespace mlir;
 

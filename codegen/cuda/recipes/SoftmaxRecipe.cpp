@@ -7,8 +7,8 @@
 
 #include "codegen/cuda/Recipe.h"
 #include "codegen/cuda/recipes/GroupEmitter.h"
-#include "dialect/DenseOps.h"
 #include "dialect/Shapes.h"
+#include "dialect/dense/DenseOps.h"
 #include <cmath>
 
 using namespace mlir;

@@ -8,7 +8,7 @@
 #include "codegen/cuda/HovaCudaDialect.h"
 #include "codegen/cuda/Passes.h"
 #include "codegen/cuda/recipes/CudaKernelCode.h"
-#include "dialect/GroupOps.h"
+#include "dialect/group/GroupOps.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 
 using namespace mlir;

@@ -7,10 +7,10 @@
 #include "codegen/cuda/Recipe.h"
 #include "codegen/cuda/recipes/CudaKernels.h"
 #include "codegen/cuda/recipes/GroupEmitter.h"
-#include "dialect/PlacementOps.h"
 #include "dialect/Shapes.h"
-#include "dialect/TokenOps.h"
-#include "dialect/Unfold.h"
+#include "dialect/placement/PlacementOps.h"
+#include "dialect/token/TokenOps.h"
+#include "dialect/token/Unfold.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
 using namespace mlir;

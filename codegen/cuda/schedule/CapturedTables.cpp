@@ -3,8 +3,8 @@
 
 #include "codegen/cuda/schedule/CapturedTables.h"
 #include "codegen/cuda/Sm80.h"
-#include "dialect/AttentionOps.h"
-#include "dialect/TokenOps.h"
+#include "dialect/attention/AttentionOps.h"
+#include "dialect/token/TokenOps.h"
 #include "passes/WeightReaders.h"
 
 using namespace mlir;

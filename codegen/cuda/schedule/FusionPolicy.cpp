@@ -5,9 +5,9 @@
 #include "codegen/cuda/Recipe.h"
 #include "codegen/cuda/recipes/CudaKernels.h"
 #include "codegen/cuda/recipes/FeatureWriter.h"
-#include "dialect/DenseOps.h"
 #include "dialect/Interfaces.h"
 #include "dialect/Shapes.h"
+#include "dialect/dense/DenseOps.h"
 #include "passes/Columns.h"
 #include "passes/fuse/Grouping.h"
 

@@ -5,7 +5,7 @@
 
 #include "codegen/cpu/TileOps.h"
 #include "codegen/reference/interpret/Frame.h"
-#include "dialect/DenseOps.h"
+#include "dialect/dense/DenseOps.h"
 #include "dialect/evaluate/Evaluate.h"
 #include <cmath>
 

@@ -1,6 +1,6 @@
 # ===- ptx_launch.py - One launch of a program, interpreted ----------------------=== #
 # SPDX-License-Identifier: Apache-2.0
-"""Executes what the stand-in for a driver (test/runtime/StandInKernels.c) was asked to launch: its folder has the PTX of a
+"""Executes what the stand-in for a driver (test/runtime/cuda/StandInKernels.c) was asked to launch: its folder has the PTX of a
 module, the memory of the device, and a line of name, grid, block, bytes of shared memory and where in memory each argument begins
 and where its allocation ends."""
 

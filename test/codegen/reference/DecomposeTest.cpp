@@ -5,7 +5,7 @@
 // same random operands.
 
 #include "codegen/reference/Evaluator.h"
-#include "dialect/AttentionOps.h"
+#include "dialect/attention/AttentionOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"

@@ -7,7 +7,7 @@
 #include "EvaluatorFixture.h"
 #include "codegen/reference/Compare.h"
 #include "codegen/reference/Inputs.h"
-#include "dialect/AttentionOps.h"
+#include "dialect/attention/AttentionOps.h"
 #include "dialect/evaluate/Evaluate.h"
 
 using namespace mlir;

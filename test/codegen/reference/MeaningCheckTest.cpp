@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "codegen/reference/MeaningCheck.h"
-#include "dialect/DenseOps.h"
-#include "dialect/ProgramOps.h"
+#include "dialect/dense/DenseOps.h"
+#include "dialect/program/ProgramOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Parser/Parser.h"

@@ -7,7 +7,7 @@
 
 #include "codegen/reference/Inputs.h"
 #include "codegen/reference/VerifyReport.h"
-#include "dialect/DenseOps.h"
+#include "dialect/dense/DenseOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Parser/Parser.h"
 #include "gtest/gtest.h"

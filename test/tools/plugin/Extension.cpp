@@ -3,7 +3,7 @@
 //
 // linear x  ->  linear x {test.placed}, at the point EXTENSION_POINT.
 
-#include "dialect/DenseOps.h"
+#include "dialect/dense/DenseOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Pass/Pass.h"
 #include "mlir/Tools/Plugins/PassPlugin.h"

@@ -4,9 +4,9 @@
 // What the tests of plugins, of verification and of crashes load.
 
 #include "codegen/cpu/TileOps.h"
-#include "dialect/AttentionOps.h"
-#include "dialect/DenseOps.h"
-#include "dialect/ProgramOps.h"
+#include "dialect/attention/AttentionOps.h"
+#include "dialect/dense/DenseOps.h"
+#include "dialect/program/ProgramOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"

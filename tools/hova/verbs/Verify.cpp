@@ -1,0 +1,252 @@
+//===- Verify.cpp - hova verify -------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Compares a program that nothing but this process sees with the reference
+// evaluator.
+
+#include "codegen/reference/ChangingPass.h"
+#include "codegen/reference/VerifyReport.h"
+#include "mlir/Pass/PassManager.h"
+#include "passes/normalize/Passes.h"
+#include "tools/hova/guard/Guard.h"
+#include "tools/hova/output/Files.h"
+#include "tools/hova/session/CompileSettings.h"
+#include "tools/hova/session/TemporaryProgram.h"
+#include "tools/hova/verbs/Verbs.h"
+
+using namespace mlir;
+
+namespace hova::tool {
+
+namespace {
+
+/// The imported program with storage explicit inside of compound operations.
+OwningOpRef<ModuleOp> makePlain(Session &session) {
+  OwningOpRef<ModuleOp> plain = cast<ModuleOp>(session.imported()->clone());
+  PassManager manager(&session.context());
+  manager.addNestedPass<func::FuncOp>(createDecomposeCompoundPass());
+  manager.addNestedPass<func::FuncOp>(createNormalizeStoragePass());
+  return succeeded(manager.run(*plain)) ? std::move(plain) : nullptr;
+}
+
+constexpr uint64_t kMostCases = 1000000;
+/// Without this pass every operation is a kernel of its own.
+constexpr llvm::StringLiteral kFuseKernels = "hova-fuse-kernels";
+
+VerifyOptions readVerifyOptions(const Arguments &arguments) {
+  VerifyOptions options;
+  options.cases = arguments.number(OPT_cases, options.cases, 1, kMostCases);
+  options.seed = arguments.number(OPT_seed, options.seed, 0, UINT32_MAX);
+  if (arguments.has(OPT_case)) {
+    options.onlyCase = arguments.number(OPT_case, 0, 0, kMostCases - 1);
+    if (arguments.has(OPT_cases)) {
+      arguments.usageError("options '--case' and '--cases' exclude each other");
+    }
+  }
+  return options;
+}
+
+/// How mma.sync adds in the emulation.
+hova_emulation_sums readSums(const Arguments &arguments) {
+  llvm::StringRef name = arguments.word(OPT_mma_sums);
+  return name == "a100"   ? HOVA_EMULATION_A100
+         : name == "h100" ? HOVA_EMULATION_H100
+                          : HOVA_EMULATION_IN_ORDER;
+}
+
+/// One verification, from compiling to the verdict.
+class Verification {
+public:
+  Verification(Session &session, CompileOptions &compileOptions,
+               const VerifyOptions &options, bool guard,
+               hova_emulation_sums sums)
+      : session(session), compileOptions(compileOptions), options(options),
+        guard(guard), sums(sums) {}
+
+  /// The exit status.
+  int run(bool json);
+
+private:
+  using Report = llvm::function_ref<void(const VerifiedCase &)>;
+
+  llvm::Expected<Verdict> compare(CompiledModule &compiled,
+                                  CompiledProgram &program,
+                                  const VerifyOptions &how, Report report);
+  Fault findFault(const Verdict &verdict, const CompiledProgram &program);
+  std::string lookInside(const Verdict &verdict);
+
+  Session &session;
+  CompileOptions &compileOptions;
+  const VerifyOptions &options;
+  bool guard;
+  hova_emulation_sums sums;
+  OwningOpRef<ModuleOp> plain;
+};
+
+llvm::Expected<Verdict> Verification::compare(CompiledModule &compiled,
+                                              CompiledProgram &program,
+                                              const VerifyOptions &how,
+                                              Report report) {
+  VerifiedProgram reference;
+  reference.imported = session.imported().lookupSymbol<func::FuncOp>("main");
+  reference.plain =
+      plain ? plain->lookupSymbol<func::FuncOp>("main") : reference.imported;
+  reference.kernels = compiled.assigned->lookupSymbol<func::FuncOp>("main");
+  reference.foldingFunction =
+      compiled.assigned->lookupSymbol<func::FuncOp>("weights");
+  reference.weights = session.weights();
+  VerifyOptions own = how;
+  std::vector<GuardedLaunch> launches;
+  if (guard) {
+    launches = planGuards(*compiled.tiled);
+    own.guarded = launches;
+  }
+  return verifyProgram(reference, program, own, report);
+}
+
+/// What the same case says of the program in which every operation is a kernel
+/// of its own.
+std::string Verification::lookInside(const Verdict &verdict) {
+  CompileOptions unfused = compileOptions;
+  unfused.dumpDirectory.clear();
+  unfused.passes.without.push_back(kFuseKernels.str());
+  VerifyOptions one = options;
+  one.onlyCase = verdict.caseIndex;
+  CompiledModule compiled;
+  TemporaryProgram program = compileForUse(session, unfused, &compiled);
+  if (program.status != Ok) {
+    return "";
+  }
+  auto single =
+      compare(compiled, *program.program, one, [](const VerifiedCase &) {});
+  if (!single) {
+    llvm::consumeError(single.takeError());
+    return "";
+  }
+  return single->difference
+             ? "inside of it, the first layer that differs is " +
+                   single->difference->name
+             : "its operations are right as kernels of their own: what "
+               "differs is how they are put together";
+}
+
+Fault Verification::findFault(const Verdict &verdict,
+                              const CompiledProgram &program) {
+  Fault fault;
+  // Races and accesses out of bounds have no pass whose results differ, and of
+  // a dump, it may be what was edited.
+  if (!verdict.difference || session.dump() ||
+      verdict.difference->check == Check::Threads ||
+      verdict.difference->check == Check::Guard) {
+    return fault;
+  }
+  const hova_program &description = program.description();
+  SmallVector<HostTensor> inputs =
+      makeInputs(description, options.seed, verdict.caseIndex, options.storage);
+  PipelineOptions pipeline = compileOptions.pipeline();
+  MeaningSummary passes =
+      findChangingPass(session.module(), pipeline, session.weights(), inputs);
+  fault.pass = passes.guiltyPass;
+  fault.layer = passes.guiltyLayer;
+  fault.recipes = passes.guiltyRecipes;
+  int32_t kernel = verdict.difference->kernel;
+  if (fault.pass.empty() && kernel >= 0) {
+    fault.kernel = description.kernels[kernel].path;
+    fault.function = description.kernels[kernel].symbol;
+    fault.inside = lookInside(verdict);
+  }
+  return fault;
+}
+
+int Verification::run(bool json) {
+  if (options.storage != Storage::F32) {
+    plain = makePlain(session);
+    if (!plain) {
+      return session.failureStatus();
+    }
+  }
+  CompiledModule compiled;
+  TemporaryProgram program = compileForUse(session, compileOptions, &compiled);
+  if (program.status != Ok) {
+    return program.status;
+  }
+  auto writer =
+      json ? makeVerifyJson(program.program->description(), llvm::outs())
+           : makeVerifyTable(program.program->description(), llvm::outs());
+  program.program->setSums(sums);
+  bool begun = false;
+  llvm::Expected<Verdict> verdict = compare(compiled, *program.program, options,
+                                            [&](const VerifiedCase &tried) {
+                                              if (!begun) {
+                                                writer->begin(options);
+                                                begun = true;
+                                              }
+                                              writer->add(tried);
+                                            });
+  if (!verdict) {
+    llvm::Error error = verdict.takeError();
+    if (begun) {
+      std::string why;
+      llvm::raw_string_ostream(why) << error;
+      writer->abandon(why);
+    }
+    return reportError(std::move(error));
+  }
+  program.program->stop();
+  writer->end(*verdict, findFault(*verdict, *program.program));
+  return verdict->passed() ? Ok : Differs;
+}
+
+} // namespace
+
+int runVerify(Arguments &arguments) {
+  Session session(arguments);
+  frontend::ModelOptions modelOptions = readModelOptions(arguments);
+  CompileOptions options = readCompileOptions(arguments);
+  VerifyOptions verifyOptions = readVerifyOptions(arguments);
+  // Programs are compared on what tells them apart best, and the seed of a
+  // difference repeats all of it.
+  if (modelOptions.weights.empty() && !arguments.has(OPT_init)) {
+    modelOptions.drawing = frontend::Drawing::Varied;
+    modelOptions.seed = verifyOptions.seed;
+  }
+  bool guard = arguments.has(OPT_guard);
+  if (guard && options.countLevels() > 1) {
+    arguments.usageError("option '--guard' expects one ISA level");
+  }
+  if (guard && session.isAfter("tile")) {
+    arguments.usageError("option '--guard' expects a program of phase 'tile' "
+                         "or before, whose buffers are still known");
+  }
+  hova_emulation_sums sums = readSums(arguments);
+  bool json = arguments.word(OPT_format) == "json";
+  verifyOptions.storage = options.storage;
+  applyMemoryLimit(arguments);
+  if (arguments.failed()) {
+    return *arguments.failed();
+  }
+  FileUses uses(arguments);
+  uses.writesReports(arguments, options);
+  if (int status = uses.check()) {
+    return status;
+  }
+  TimeTrace trace(arguments);
+  if (int status = session.load(modelOptions, Session::Weights::Opened,
+                                options.storage)) {
+    return status;
+  }
+  for (const std::string &file : session.weightFiles()) {
+    uses.reads(file, "of --weights");
+  }
+  if (int status = uses.check()) {
+    return status;
+  }
+  describeModel(arguments, session, options);
+  if (arguments.failed()) {
+    return *arguments.failed();
+  }
+  return trace.finish(
+      Verification(session, options, verifyOptions, guard, sums).run(json));
+}
+
+} // namespace hova::tool
