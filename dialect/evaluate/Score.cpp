@@ -14,6 +14,11 @@ using namespace mlir;
 
 namespace hova {
 
+/// Whether a unit in the last place of an operand decides what the result is.
+static bool jumps(Operation &op) {
+  return isa<math::FloorOp, math::CeilOp, arith::CmpFOp>(op);
+}
+
 template <typename T>
 ScoreRow<T>::ScoreRow(ScoreRegion region, ArrayRef<const HostTensor *> captured,
                       ArrayRef<int64_t> keys)
@@ -35,6 +40,11 @@ ScoreRow<T>::ScoreRow(ScoreRegion region, ArrayRef<const HostTensor *> captured,
     llvm::for_each(op.getResults(), make);
   }
   llvm::copy(keys, integers[region.getKey()].begin());
+  if constexpr (std::is_same_v<T, double>) {
+    if (llvm::any_of(region.getBlock(), jumps)) {
+      single = std::make_unique<ScoreRow<float>>(region, captured, keys);
+    }
+  }
 }
 
 template <typename T>
@@ -48,13 +58,28 @@ void ScoreRow<T>::run(int64_t batch, int64_t head, int64_t query,
   fill(region.getBatch(), batch);
   fill(region.getHead(), head);
   fill(region.getQuery(), query);
+  if (single) {
+    std::vector<float> narrow(raw, raw + keys);
+    single->run(batch, head, query, narrow.data());
+  }
   for (Operation &op : region.getBlock().without_terminator()) {
     runOperation(&op);
   }
 }
 
+template <typename T> void ScoreRow<T>::takeFromSingle(Operation &op) {
+  Value result = op.getResult(0);
+  if (isa<FloatType>(result.getType())) {
+    llvm::copy(single->numbers[result], numbers[result].begin());
+  } else {
+    integers[result] = single->integers[result];
+  }
+}
+
 template <typename T> void ScoreRow<T>::runOperation(Operation *op) {
-  if (auto constant = dyn_cast<arith::ConstantOp>(op)) {
+  if (single && jumps(*op)) {
+    takeFromSingle(*op);
+  } else if (auto constant = dyn_cast<arith::ConstantOp>(op)) {
     runConstant(op, constant.getValue());
   } else if (auto number = dyn_cast<NumberOp>(op)) {
     runConstant(op, number.getValueAttr());

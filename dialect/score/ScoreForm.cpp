@@ -63,7 +63,22 @@ static std::optional<std::pair<Value, double>> splitFactor(Value value) {
   return std::nullopt;
 }
 
-std::pair<Value, double> splitFactors(Value value) {
+/// `x / divisor` is `x * (1 / divisor)` to the last bit.
+static bool hasExactInverse(double divisor) {
+  int exponent;
+  return std::abs(std::frexp(divisor, &exponent)) == 0.5 &&
+         std::isnormal(static_cast<float>(divisor)) &&
+         std::isnormal(static_cast<float>(1 / divisor));
+}
+
+std::pair<Value, double> ScoreForm::splitFactors(Value value) const {
+  if (isExact(value)) {
+    auto quotient = value.getDefiningOp<arith::DivFOp>();
+    std::optional<double> by =
+        quotient ? constantOf(quotient.getRhs()) : std::nullopt;
+    return by && hasExactInverse(*by) ? std::pair(quotient.getLhs(), 1 / *by)
+                                      : std::pair(value, 1.0);
+  }
   double factor = 1;
   while (auto split = splitFactor(value)) {
     double all = factor * split->second;
@@ -92,7 +107,25 @@ ScoreForm::ScoreForm(ScoreRegion region) : region(region) {
   }
   ScoreYieldOp yield = region.getYield();
   addConditions(yield.getKept(), conditions);
+  findExact();
   std::tie(early, factor) = splitFactors(yield.getScore());
+}
+
+/// From the last operation to the first, so that users are seen before what
+/// they use.
+void ScoreForm::findExact() {
+  for (Operation &op : llvm::reverse(region.getBlock())) {
+    bool isBehind = llvm::any_of(
+        op.getResults(), [&](Value result) { return exact.contains(result); });
+    if (!isBehind && !isScoreJump(&op)) {
+      continue;
+    }
+    for (Value operand : op.getOperands()) {
+      if (isa<FloatType>(operand.getType())) {
+        exact.insert(operand);
+      }
+    }
+  }
 }
 
 static ConstantIntRanges rangeOf(ScoreSpan span) {
@@ -167,9 +200,10 @@ KeptKeys ScoreForm::classify(const ScoreBox &box, bool keysAreValid) const {
   return all ? KeptKeys::all : KeptKeys::some;
 }
 
-std::optional<MultiplyAdd> multiplyAddOf(Operation *op) {
+std::optional<MultiplyAdd> ScoreForm::multiplyAddOf(Operation *op) const {
   bool isDifference = isa<arith::SubFOp>(op);
-  if (!isDifference && !isa<arith::AddFOp>(op)) {
+  bool isSum = isDifference || isa<arith::AddFOp>(op);
+  if (!isSum || isExact(op->getResult(0))) {
     return std::nullopt;
   }
   for (unsigned i : {1, 0}) {

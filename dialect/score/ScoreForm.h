@@ -6,6 +6,10 @@
 //
 // - `score = factor * early`: a factor that is a positive constant joins the
 //   change of base in front of the exponential and costs nothing;
+// - `x / 7` is a product, constant factors are one, and a sum with a product is
+//   one instruction, but where a jump is computed from it (`floor`, `ceil`, a
+//   comparison of numbers): there one unit in the last place decides, and
+//   numbers are those of f32, operation by operation;
 // - `kept = c1 and c2 and ..`: a condition that asks neither query nor raw
 // score
 //   is a row of the keys, made once per head;
@@ -24,6 +28,7 @@
 #include "dialect/score/ScoreRegion.h"
 #include "mlir/Interfaces/InferIntRangeInterface.h"
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/DenseSet.h"
 
 namespace hova {
 
@@ -39,6 +44,12 @@ struct ScoreBox {
 
 /// How many keys of a box are kept for its queries.
 enum class KeptKeys { none, some, all };
+
+/// `a * b + c`, or `c - a * b`.
+struct MultiplyAdd {
+  mlir::Value a, b, c;
+  bool isDifference;
+};
 
 class ScoreForm {
 public:
@@ -78,6 +89,18 @@ public:
   /// Elements of a captured tensor are read that differ by query and key.
   bool readsPairs() const;
 
+  /// A jump is computed from this number, so that each operation behind it is
+  /// rounded to f32 as it stands.
+  bool isExact(mlir::Value value) const { return exact.contains(value); }
+  /// `value = factor * rest`, where all constants that the value is multiplied
+  /// with and divided by are the factor, as far as f32 holds it. Of an exact
+  /// value, a power of two that it is divided by.
+  std::pair<mlir::Value, double> splitFactors(mlir::Value value) const;
+  /// The sum of the region that has a product of its own as an operand, which
+  /// machines compute in one instruction and without rounding the product;
+  /// nothing where the sum is exact.
+  std::optional<MultiplyAdd> multiplyAddOf(mlir::Operation *op) const;
+
   /// What is known of all integers and booleans of the region, in a box.
   using Ranges = llvm::DenseMap<mlir::Value, mlir::ConstantIntRanges>;
   Ranges findRanges(const ScoreBox &box) const;
@@ -87,25 +110,14 @@ public:
   KeptKeys classify(const ScoreBox &box, bool keysAreValid = false) const;
 
 private:
+  void findExact();
+
   llvm::DenseMap<mlir::Value, unsigned> sources;
+  llvm::DenseSet<mlir::Value> exact;
 };
 
 /// The number that a value of a region is, if it is a constant.
 std::optional<double> constantOf(mlir::Value value);
-
-/// `value = factor * rest`, where all constants that the value is multiplied
-/// with and divided by are the factor, as far as f32 holds it.
-std::pair<mlir::Value, double> splitFactors(mlir::Value value);
-
-/// `a * b + c`, or `c - a * b`.
-struct MultiplyAdd {
-  mlir::Value a, b, c;
-  bool isDifference;
-};
-
-/// The sum of a region that has a product of its own as an operand, which
-/// machines compute in one instruction and without rounding the product.
-std::optional<MultiplyAdd> multiplyAddOf(mlir::Operation *op);
 
 /// `floor(a / divisor)` of what may be negative, where the divisor is positive:
 /// scalars or vectors of integers.

@@ -36,6 +36,10 @@ bool isScoreOperation(Operation *op) {
          areScalars(isa<ElementOp>(op) ? operands.drop_front() : operands);
 }
 
+bool isScoreJump(Operation *op) {
+  return isa<math::CeilOp, math::FloorOp, arith::CmpFOp>(op);
+}
+
 static SmallVector<Type> argumentTypes(Builder &builder, ValueRange captured) {
   SmallVector<Type> types(ScoreRegion::kIndices, builder.getIndexType());
   types.front() = builder.getF32Type();

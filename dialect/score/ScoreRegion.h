@@ -58,6 +58,11 @@ private:
 /// runs and recipes write for vectors (dialect/evaluate/Score.cpp).
 bool isScoreOperation(mlir::Operation *op);
 
+/// Whether a result of an operation among scores leaps where its operands,
+/// which are numbers, move by one unit in the last place: `floor`, `ceil` and
+/// comparisons.
+bool isScoreJump(mlir::Operation *op);
+
 /// Verifies the region of `op`, which captures `captured` and yields a third
 /// number exactly where it carries scores: constraints C6 to C9 of every
 /// operation with such a region.

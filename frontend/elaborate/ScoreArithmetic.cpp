@@ -11,6 +11,7 @@
 #include "frontend/elaborate/ScoreBuilder.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 
 namespace hova::frontend {
@@ -210,17 +211,26 @@ ScoreBuilder::Result ScoreBuilder::raise(const Node &node, const Operand &base,
   return square && exponent % 2 == 1 ? product(node, *square, base) : square;
 }
 
-/// By multiplication.
+/// By multiplication; of a positive constant `a`, a ** x is exp(x * log(a)).
 ScoreBuilder::Result ScoreBuilder::power(const Node &node,
                                          const Operands &operands) {
   constexpr int64_t most = 8;
   const Operand &base = operands[0], &exponent = operands[1];
+  bool isExponential = base.constant && base.isNumber() &&
+                       base.constant->real > 0 && exponent.isNumber();
+  if (isExponential) {
+    Operand logarithm =
+        constantOf(Scalar::ofReal(std::log(base.constant->real)));
+    Result product = numbers(node, Op::Multiply, {logarithm, exponent});
+    return product ? numbers(node, Op::Exponential, {*product}) : std::nullopt;
+  }
   bool isSmall = exponent.constant && exponent.isInteger() &&
                  exponent.constant->integer >= 0 &&
                  exponent.constant->integer <= most;
   if (!isSmall) {
     return fail(*node.operands[1],
-                "the exponent must be an integer of parameters, 0 to 8, got " +
+                "the exponent must be an integer of parameters, 0 to 8, unless "
+                "the base is a positive number of parameters, got " +
                     exponent.str() + "; a**b is exp(b * log(a))");
   }
   if (!base.isNumber()) {

@@ -115,6 +115,80 @@ TEST_F(ScoreFormTest, factors_that_leave_f32_together_stay) {
 }
 
 //===----------------------------------------------------------------------===//
+// Jumps
+//===----------------------------------------------------------------------===//
+
+/// The key as a number, %x.
+const std::string kKeyNumber = "%i = arith.index_cast %key : index to i32\n"
+                               "%x = arith.sitofp %i : i32 to f32\n";
+
+Value firstOf(const ScoreForm &form, StringRef name) {
+  for (Operation &op : form.region.getBlock()) {
+    if (op.getName().getStringRef() == name) {
+      return op.getResult(0);
+    }
+  }
+  return {};
+}
+
+TEST_F(ScoreFormTest, a_quotient_that_a_jump_is_computed_from_stays) {
+  for (const char *jump :
+       {"%score = math.floor %s : f32", "%score = math.ceil %s : f32",
+        "%less = arith.cmpf olt, %s, %x : f32\n"
+        "%score = arith.select %less, %x, %raw : f32"}) {
+    ScoreForm form = formOf(scoring(kKeyNumber +
+                                    "%seven = hova.number 7.0\n"
+                                    "%part = arith.divf %x, %seven : f32\n"
+                                    "%s = arith.mulf %part, %seven : f32\n" +
+                                    jump));
+    Value quotient = firstOf(form, "arith.divf");
+    Value product = firstOf(form, "arith.mulf");
+    EXPECT_TRUE(form.isExact(quotient) && form.isExact(product)) << jump;
+    EXPECT_EQ(form.splitFactors(quotient), std::pair(quotient, 1.0)) << jump;
+    EXPECT_EQ(form.splitFactors(product), std::pair(product, 1.0)) << jump;
+  }
+}
+
+TEST_F(ScoreFormTest, a_power_of_two_below_a_jump_is_divided_by_exactly) {
+  for (double inverse : {0.25, -2.0, 16.0}) {
+    ScoreForm form = formOf(scoring(kKeyNumber + "%c = hova.number " +
+                                    std::to_string(1 / inverse) +
+                                    "\n%s = arith.divf %x, %c : f32\n"
+                                    "%score = math.floor %s : f32"));
+    auto [rest, factor] = form.splitFactors(firstOf(form, "arith.divf"));
+    EXPECT_EQ(rest, firstOf(form, "arith.sitofp")) << inverse;
+    EXPECT_EQ(factor, inverse) << inverse;
+  }
+}
+
+TEST_F(ScoreFormTest, what_a_jump_gives_is_computed_with_as_elsewhere) {
+  ScoreForm form =
+      formOf(scoring(kKeyNumber + "%seven = hova.number 7.0\n"
+                                  "%low = math.floor %x : f32\n"
+                                  "%score = arith.divf %low, %seven : f32"));
+  EXPECT_FALSE(form.isExact(firstOf(form, "math.floor")));
+  EXPECT_EQ(form.early, firstOf(form, "math.floor"));
+  EXPECT_EQ(form.factor, 1 / 7.0);
+}
+
+TEST_F(ScoreFormTest, a_sum_that_a_jump_is_computed_from_rounds_its_product) {
+  const std::string sum = kKeyNumber + "%c = hova.number 0.1\n"
+                                       "%p = arith.mulf %x, %c : f32\n"
+                                       "%s = arith.subf %raw, %p : f32\n";
+  ScoreForm jumps = formOf(keeping(sum + "%zero = hova.number 0.0\n"
+                                         "%kept = arith.cmpf oge, %s, %zero "
+                                         ": f32"));
+  EXPECT_FALSE(
+      jumps.multiplyAddOf(firstOf(jumps, "arith.subf").getDefiningOp()));
+  ScoreForm smooth = formOf(scoring(sum + "%score = math.tanh %s : f32"));
+  auto joined =
+      smooth.multiplyAddOf(firstOf(smooth, "arith.subf").getDefiningOp());
+  ASSERT_TRUE(joined);
+  EXPECT_TRUE(joined->isDifference);
+  EXPECT_EQ(joined->c, smooth.region.getRaw());
+}
+
+//===----------------------------------------------------------------------===//
 // Conditions
 //===----------------------------------------------------------------------===//
 

@@ -184,6 +184,35 @@ TYPED_TEST(ScoreRowTest, sums_and_products_are_those_of_numbers) {
                      [=](T x) { return std::fma(x, half, x); });
 }
 
+TYPED_TEST(ScoreRowTest, jumps_are_computed_from_numbers_of_f32) {
+  using T = TypeParam;
+  const std::string key = "%i = arith.index_cast %key : index to i32\n"
+                          "%x = arith.sitofp %i : i32 to f32\n";
+  const std::string tenths = key + "%c = hova.number 0.3\n"
+                                   "%part = arith.divf %x, %c : f32\n";
+  std::vector<T> floors =
+                     this->scoresOf(tenths + "%score = math.floor %part : f32"),
+                 ceilings =
+                     this->scoresOf(tenths + "%score = math.ceil %part : f32");
+  std::vector<bool> equals =
+      this->keptOf(tenths + "%thirty = hova.number 30.0\n"
+                            "%kept = arith.cmpf oeq, %part, "
+                            "%thirty : f32");
+  for (int64_t j = 0; j < kKeys; ++j) {
+    float quotient = static_cast<float>(j) / 0.3f;
+    EXPECT_EQ(floors[j], std::floor(quotient)) << j;
+    EXPECT_EQ(ceilings[j], std::ceil(quotient)) << j;
+    EXPECT_EQ(equals[j], quotient == 30.0f) << j;
+  }
+  EXPECT_FALSE(equals[9]);
+  // Elsewhere the same value has the digits of the evaluation.
+  std::vector<T> rests =
+      this->scoresOf(tenths + "%f = math.floor %part : f32\n"
+                              "%score = arith.subf %part, %f "
+                              ": f32");
+  EXPECT_EQ(rests[9], static_cast<T>(9) / static_cast<T>(0.3) - 29);
+}
+
 TYPED_TEST(ScoreRowTest, extremes_with_NaN_are_NaN) {
   using T = TypeParam;
   const std::string c = "%c = hova.number 0.5\n%score = ";
@@ -202,8 +231,8 @@ TYPED_TEST(ScoreRowTest, functions_are_those_of_the_library) {
                        plain);
   };
   expect("absf", [](T x) { return std::abs(x); });
-  expect("ceil", [](T x) { return std::ceil(x); });
-  expect("floor", [](T x) { return std::floor(x); });
+  expect("ceil", [](T x) { return std::ceil(static_cast<float>(x)); });
+  expect("floor", [](T x) { return std::floor(static_cast<float>(x)); });
   expect("log", [](T x) { return std::log(x); });
   expect("log2", [](T x) { return std::log2(x); });
   expect("sqrt", [](T x) { return std::sqrt(x); });

@@ -24,6 +24,12 @@ CASES = sorted(path.parent.name for path in VECTORS.glob("*/model.json"))
 # What attentions make of scores of their own, and heads that share keys.
 SCORES = [case for case in CASES if case.startswith(("score_", "keep_", "grouped_"))]
 
+# Of those, and of performers, what a GPU finds out about its tiles.
+EMULATED = [
+    "score_backwards", "score_rounded_down", "score_uneven", "score_sinks", "score_late_gap",
+    "score_jumps", "score_bigbird_sinks", "grouped_heads_score", "grouped_attention_performer",
+]
+
 # One operator, and a chain of them.
 OPERATOR = {"rtol": 1e-4, "atol": 1e-5}
 MODEL = {"rtol": 1e-3, "atol": 1e-4}
@@ -82,6 +88,16 @@ def test_compiled_program_equals_the_oracle(case, tmp_path):
     bounds = MODEL if case.startswith("tiny_") else OPERATOR
     for name, got, want in pairs(case, out):
         compare(name, got, want, np.float32, **bounds)
+
+
+@pytest.mark.parametrize("case", EMULATED)
+def test_emulated_program_equals_the_oracle(case, tmp_path):
+    model, program = VECTORS / case / "model.json", tmp_path / case
+    out = tmp_path / "outputs"
+    run(HOVA, "compile", model, *weights(case), "-o", program, "--target=cuda-emulated")
+    run(program, *inputs(case), "--output-dir", out)
+    for name, got, want in pairs(case, out):
+        compare(name, got, want, np.float32, **OPERATOR)
 
 
 @pytest.mark.parametrize("case", CASES)

@@ -136,6 +136,11 @@ def cases():
                     weights=[("slope", (2,))])
     yield attention("score_alibi_long", "score - exp(-8 * log(2) * (head + 1) / heads)"
                     " * (query - key)", "key <= query", batch=1, queries=67)
+    yield attention("score_exponents", "score - 2 ** (-8 * (head + 1) / heads) * (query - key)"
+                    " / 4 + 0.5 ** abs(query - key)", "key <= query", heads=3, queries=19)
+    yield attention("score_jumps", "score + floor((key - query) / 7) / 8 - ceil(0.1 * key) / 4"
+                    " + if(key / 7 == 3, 1, 0)", "floor(query / 0.3) >= floor(key / 0.3) - 90",
+                    batch=1, queries=97)
     yield attention("score_soft_cap", "1.5 * tanh(score / 1.5)",
                     "key <= query and query - key < 5", queries=37)
     yield attention("score_documents", keep="document[batch, query] == document[batch, key]",

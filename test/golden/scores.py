@@ -9,7 +9,9 @@
 #   an array of int64 or bool    exact
 #   an array of floats           in the type of the scores, rounded by the Net
 #
-# and arrays broadcast to the scores [B, M, Nq, Nk].
+# and arrays broadcast to the scores [B, M, Nq, Nk]. What a jump is computed from,
+# the operands of `floor`, `ceil` and comparisons, is float32 in every evaluation,
+# operation by operation.
 #
 #===-----------------------------------------------------------------------===#
 
@@ -84,6 +86,7 @@ class Expression:
 
     def __init__(self, own, net, scores, more):
         self.own, self.net, self.dtype = own, net, scores.dtype
+        self.behind = False  # a jump is computed from what is evaluated
         sizes = scores.shape[1:]
         axes = [np.arange(n).reshape(-1, *[1] * (3 - i)) for i, n in enumerate(scores.shape)]
         axes[0] = axes[0] // own.windows
@@ -97,7 +100,18 @@ class Expression:
 
     def number(self, x):
         """As an array of floats; an integer stands where a number does."""
-        return np.asarray(x).astype(self.dtype)
+        return np.asarray(x).astype(np.float32 if self.behind else self.dtype)
+
+    def _behind(self, *nodes):
+        """What a jump is computed from."""
+        before, self.behind = self.behind, True
+        values = [self._of(node) for node in nodes]
+        self.behind = before
+        return values
+
+    def _keep(self, x):
+        """A number that rounding moves; behind a jump there is one right result."""
+        return x if self.behind else self.net.keep(x)
 
     def _of(self, node):
         match node:
@@ -116,13 +130,15 @@ class Expression:
                 join = operator.and_ if isinstance(op, ast.And) else operator.or_
                 return reduce(join, map(self._of, values))
             case ast.Compare(left=left, ops=[op], comparators=[right]):
-                return self._compare(COMPARISONS[type(op)], self._of(left), self._of(right))
+                return self._compare(COMPARISONS[type(op)], *self._behind(left, right))
             case ast.BinOp(left=left, op=op, right=right):
                 return self._binary(type(op), self._of(left), self._of(right))
             case ast.Call(func=ast.Name(id="when"), args=[condition, a, b]):
                 return self._when(self._of(condition), a, b)
             case ast.Call(func=ast.Name(id=name), args=arguments):
-                return self._call(name, *map(self._of, arguments))
+                jumps = name in ("floor", "ceil")
+                given = self._behind(*arguments) if jumps else map(self._of, arguments)
+                return self._call(name, *given)
         raise AssertionError(ast.dump(node))
 
     def _element(self, name, places):
@@ -138,7 +154,7 @@ class Expression:
     def _compare(self, compare, a, b):
         if (is_constant(a) and is_constant(b)) or (is_integer(a) and is_integer(b)):
             return compare(a, b)
-        return compare(self.number(a), self.number(b))
+        return compare(*(np.asarray(x).astype(np.float32) for x in (a, b)))
 
     def _when(self, condition, a, b):
         if is_constant(condition):
@@ -155,25 +171,31 @@ class Expression:
         if op in ROUNDED:
             assert exact and is_constant(b) or is_constant(a) and is_constant(b)
             return ROUNDED[op](a, b)
-        if op is ast.Pow and (is_constant(b) or not is_constant(a)):
+        if op is ast.Pow:
             return self._power(a, b)
         if is_constant(a) and is_constant(b):
             return whole(ARITHMETIC.get(op, operator.truediv)(a, b))
         if exact and op in ARITHMETIC:
             return ARITHMETIC[op](a, b)
         compute = ARITHMETIC.get(op, operator.truediv)
-        return self.net.keep(compute(self.number(a), self.number(b)))
+        return self._keep(compute(self.number(a), self.number(b)))
 
     def _power(self, a, exponent):
-        """Products, from 0 to 8 of them."""
-        if is_constant(a):
+        """Products, from 0 to 8 of them; of a positive constant an exponential."""
+        if is_constant(a) and is_constant(exponent):
             return whole(a**exponent)
+        if is_constant(a):
+            product = self._keep(self.number(exponent) * self.number(math.log(a)))
+            return self._function("exp", product)
         assert is_integer(exponent) and is_constant(exponent) and 0 <= exponent <= 8
         if is_integer(a):
             return a**exponent
-        product = np.ones_like(a)
-        for _ in range(exponent):
-            product = self.net.keep(product * a)
+        if exponent == 0:
+            return np.ones_like(a)
+        product = a = self.number(a)
+        for bit in f"{exponent:b}"[1:]:
+            product = self._keep(product * product)
+            product = self._keep(product * a) if bit == "1" else product
         return product
 
     def _call(self, name, *given):
@@ -187,7 +209,16 @@ class Expression:
             return whole(of_one.get(name, getattr(math, name, None))(x))
         if is_integer(x) and name in ("floor", "ceil"):
             return x
-        return self.net.function(name, FUNCTIONS[name], self.number(x))
+        return self._function(name, self.number(x))
+
+    def _function(self, name, x):
+        """Behind a jump what f32 has of it, which programs meet to a unit or so; roots exactly."""
+        if name in ("floor", "ceil"):
+            return FUNCTIONS[name](np.asarray(x).astype(np.float32))
+        if not self.behind:
+            return self.net.function(name, FUNCTIONS[name], x)
+        nearest = FUNCTIONS[name](x.astype(np.float64)).astype(np.float32)
+        return nearest if name == "sqrt" else self.net.keep(nearest)
 
     def _extreme(self, name, a, b):
         if is_constant(a) and is_constant(b):

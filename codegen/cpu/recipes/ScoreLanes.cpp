@@ -116,7 +116,7 @@ ScoreLanes::Lanes ScoreLanes::compute(Value value) {
     return {e.compute<arith::ConstantOp>(constant.getValue())};
   }
   // Constants are one factor, and none is divided by.
-  auto [rest, factor] = splitFactors(value);
+  auto [rest, factor] = form.splitFactors(value);
   if (rest != value) {
     return {expand(rest).first * factor};
   }
@@ -147,7 +147,7 @@ ScoreLanes::Lanes ScoreLanes::compute(Value value) {
 
 /// Null where `op` is no such sum.
 Expr ScoreLanes::computeMultiplyAdd(Operation *op) {
-  std::optional<MultiplyAdd> sum = multiplyAddOf(op);
+  std::optional<MultiplyAdd> sum = form.multiplyAddOf(op);
   if (!sum) {
     return {};
   }

@@ -15,6 +15,7 @@
 #include "codegen/cpu/schedule/WeightLayouts.h"
 #include "dialect/Shapes.h"
 #include "dialect/dense/DenseOps.h"
+#include "dialect/score/ScoreForm.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "passes/Columns.h"
 #include "passes/Verdict.h"
@@ -81,10 +82,16 @@ static bool sumsMoreThan(int64_t most, KernelOp kernel) {
 }
 
 /// Products of pairs of bf16 make the scores, and round what becomes of them:
-/// a function of a score needs few digits more than bf16 has.
+/// a function of a score needs few digits more than bf16 has, unless a jump is
+/// computed from it.
 static void allowCoarseTangents(KernelOp kernel) {
-  kernel.walk(
-      [](math::TanhOp op) { op.setFastmath(arith::FastMathFlags::afn); });
+  kernel.walk([](math::TanhOp op) {
+    bool isScore = isa<ScoreYieldOp>(op->getBlock()->getTerminator());
+    if (!isScore ||
+        !ScoreForm(ScoreRegion(*op->getParentRegion())).isExact(op)) {
+      op.setFastmath(arith::FastMathFlags::afn);
+    }
+  });
 }
 
 //===----------------------------------------------------------------------===//

@@ -188,6 +188,9 @@ Value ScalarFunctions::emit(Operation &op, ValueRange operands) {
       .Case<math::Exp2Op>([&](auto) { return exp2(operands[0]); })
       .Case<math::ExpOp>([&](auto) { return exp(operands[0]); })
       .Case<math::LogOp>([&](auto) { return log(operands[0]); })
+      .Case<math::Log2Op>([&](auto) {
+        return intrinsic("llvm.nvvm.lg2.approx.f", operands[0]);
+      })
       .Case<math::TanhOp>([&](auto) { return tanh(operands[0]); })
       .Case<math::ErfOp>([&](auto) { return erf(operands[0]); })
       .Case<math::RsqrtOp>([&](auto) {

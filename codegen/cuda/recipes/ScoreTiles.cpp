@@ -18,8 +18,9 @@ namespace hova {
 /// have 32 bits.
 class ScoreElement {
 public:
-  ScoreElement(KernelBuilder &b, const ScoreForm::Ranges &ranges)
-      : b(b), ranges(ranges) {}
+  ScoreElement(KernelBuilder &b, const ScoreForm &form,
+               const ScoreForm::Ranges &ranges)
+      : b(b), form(form), ranges(ranges) {}
 
   void setIndex(Value index, Expr value) {
     known[index] = toInteger(value, b.getI32Type());
@@ -39,6 +40,7 @@ private:
   Expr compute(Operation *op);
 
   KernelBuilder &b;
+  const ScoreForm &form;
   const ScoreForm::Ranges &ranges;
   llvm::DenseMap<Value, Expr> known;
 };
@@ -54,11 +56,11 @@ Expr ScoreElement::compute(Operation *op) {
     bool isBoolean = integer.getType().isInteger(1);
     return Expr(integer.getInt()).in(b, isBoolean ? integer.getType() : i32);
   }
-  auto [rest, factor] = splitFactors(result);
+  auto [rest, factor] = form.splitFactors(result);
   if (rest != result) {
     return get(rest) * factor;
   }
-  if (std::optional<MultiplyAdd> sum = multiplyAddOf(op)) {
+  if (std::optional<MultiplyAdd> sum = form.multiplyAddOf(op)) {
     Expr a = get(sum->a);
     return fma(sum->isDifference ? -a : a, get(sum->b), get(sum->c));
   }
@@ -76,8 +78,12 @@ Expr ScoreElement::compute(Operation *op) {
     return isPositive ? b.compute<arith::DivUIOp>(operands[0], operands[1])
                       : b(divideDown(b, b.getLoc(), operands[0], operands[1]));
   }
-  if (isa<math::Log2Op>(op)) {
-    return b.compute<math::LogOp>(operands[0]) * (1 / std::log(2.0));
+  if (isa<arith::DivFOp>(op) && form.isExact(result)) {
+    // The reciprocal of a GPU is no quotient to the last digit, and is what
+    // `1 / x` becomes. Others are rounded to nearest.
+    std::optional<double> number = constantOf(op->getOperand(0));
+    Expr dividend = number ? b.number(-*number) : -b(operands[0]);
+    return dividend / -b(operands[1]);
   }
   OperationState state(b.getLoc(), op->getName());
   state.addOperands(operands);
@@ -158,7 +164,7 @@ ScoreTiles::ScoreTiles(GroupEmitter &emitter, ValueRange captured,
 
 ScoreElement ScoreTiles::elementAt(Expr i, Expr j, Expr firstKey,
                                    const Reads &reads, Elements x) {
-  ScoreElement at(b, ranges);
+  ScoreElement at(b, form, ranges);
   at.setIndex(form.region.getBatch(), e.block(2));
   at.setIndex(form.region.getHead(), e.head());
   at.setIndex(form.region.getQuery(), firstQuery + i);

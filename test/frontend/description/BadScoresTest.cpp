@@ -177,12 +177,16 @@ std::vector<Bad> types() {
       score("quotient_by_an_index", "query // (@key + 1)",
             "// is by an integer of parameters in scores, got an integer"),
       score("real_exponent", "score ** @0.5",
-            "the exponent must be an integer of parameters, 0 to 8, got a "
-            "number (0.5); a**b is exp(b * log(a))"),
+            "the exponent must be an integer of parameters, 0 to 8, unless the "
+            "base is a positive number of parameters, got a number (0.5); "
+            "a**b is exp(b * log(a))"),
       score("large_exponent", "score ** @9",
-            "the exponent must be an integer of parameters, 0 to 8, got an "
-            "integer (9)"),
-      score("variable_exponent", "2 ** (@-head)",
+            "base is a positive number of parameters, got an integer (9)"),
+      score("variable_exponent", "score ** (@-head)",
+            "the exponent must be an integer of parameters"),
+      score("power_of_a_negative", "(-2) ** @head",
+            "the exponent must be an integer of parameters"),
+      score("power_to_a_boolean", "2 ** (@head < 1)",
             "the exponent must be an integer of parameters"),
       score("power_of_a_boolean", "(@key < 2) ** 2",
             "expected a number, got a boolean"),

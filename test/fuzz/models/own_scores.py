@@ -14,6 +14,9 @@ LARGEST = 10**6  # of integers in an expression
 LONGEST = 200  # axis that is made for an index
 DEEPEST = 3
 FACTORS = (0.5, -0.25, 2.5, 1.5, 0.125)
+# By which a quotient that is rounded once lies on the other side of an integer than one that
+# is computed otherwise, in many places; others are drawn.
+DIVISORS = (3, 7, 10, 41, 49, 0.1, 0.3, 1.7)
 CAPS = (1.5, 20, 0.5, 5)
 
 
@@ -339,10 +342,45 @@ class OwnScores:
             lambda: (
                 f"if({self.boolean(depth - 1)}, {self.guarded(part)}, {self.guarded(part)})"
             ),
-            lambda: f"{self.rng.choice(('floor', 'ceil'))}({self.integer(1).text} / 4)",
+            lambda: f"{self.rng.choice(('floor', 'ceil'))}({self._near_integers()})",
+            lambda: f"{self.rng.choice(('floor', 'ceil'))}({self._near_integers()})",
+            lambda: f"{self.say(2)} ** min({part()}, {self.say(2)})",
             *leaves,
         )
         return f"({self.rng.choice(forms)()})"
+
+    def _divisor(self):
+        drawn = self.rng.choice((self.rng.randint(2, 512), *DIVISORS))
+        return self.say(-drawn if self.scope.chance(0.1) else drawn)
+
+    def _near_integers(self):
+        """A number of indices alone that is often an integer, or beside one by a unit."""
+        x, by = self.integer(1).text, self._divisor()
+        forms = (
+            f"{x} / {by}",
+            f"{x} / {by}",
+            f"{x} * {by}",
+            f"{x} / {by} * {by}",
+            f"({x} + {self.say(self.rng.choice((0.5, 0.1, 1)))}) / {by}",
+            f"{by} * {x} - {by} * {self._index().text}",
+            f"{x} / {by} + {self._index().text} / {by}",
+            f"sqrt(abs({x} * {x} / {by}))",
+        )
+        return self.rng.choice(forms)
+
+    def _tie(self, compare):
+        """A comparison of numbers that are often the same."""
+        x, y, by = self._index().text, self._distance().text, self._divisor()
+        other = self.say(self.rng.choice((0, 1, 3, 7)))
+        forms = (
+            f"{x} / {by} {compare} {other}",
+            f"{by} * {x} {compare} {by} * {self._index().text}",
+            f"{by} * {x} - {by} * {self._index().text} {compare} 0",
+            f"floor(query / {by}) == floor(key / {by})",
+            f"{y} / {by} * {by} {compare} {y}",
+            f"{self._near_integers()} {compare} {self._near_integers()}",
+        )
+        return self.rng.choice(forms)
 
     # --- booleans ----------------------------------------------------------------
 
@@ -357,6 +395,8 @@ class OwnScores:
             lambda: f"{self._index().text} {compare} {self.integer(1).text}",
             lambda: f"{self._distance().text} {compare} {self._constant().text}",
             lambda: f"{self._table()} > {self.say(self.rng.choice((0.5, -0.25)))}",
+            lambda: self._tie(compare),
+            lambda: self._tie(compare),
             self._seen,
         )
         if depth <= 0 or self.scope.chance(0.4):
