@@ -100,6 +100,30 @@ llvm::Error addObjects(std::vector<std::string> &arguments,
   return llvm::Error::success();
 }
 
+/// Adds the C library. Threads, and what loads the driver of a GPU, are in
+/// libraries of their own before glibc 2.34, and later ones are empty: a
+/// program names them although it needs nothing of what they hold here.
+llvm::Error addSystemLibraries(std::vector<std::string> &arguments,
+                               const LinkOptions &options) {
+  std::vector<const char *> names = {"--as-needed", "libc.so.6", "libm.so.6",
+                                     "--no-as-needed", "libpthread.so.0"};
+  if (!options.runtime.empty()) {
+    names.push_back("libdl.so.2");
+  }
+  for (llvm::StringRef name : names) {
+    if (name.starts_with("-")) {
+      arguments.push_back(name.str());
+      continue;
+    }
+    auto library = findSystemLibrary(name);
+    if (!library) {
+      return library.takeError();
+    }
+    arguments.push_back(*library);
+  }
+  return llvm::Error::success();
+}
+
 /// Links into memory.
 llvm::Expected<LinkedFile> linkInMemory(llvm::ArrayRef<llvm::StringRef> objects,
                                         const LinkOptions &options,
@@ -131,13 +155,9 @@ llvm::Expected<LinkedFile> linkInMemory(llvm::ArrayRef<llvm::StringRef> objects,
   arguments.insert(
       arguments.end(),
       {"--defsym=hova_linked_program=hova_program_" + options.prefix,
-       weights.getPath(), "--as-needed"});
-  for (const char *name : {"libc.so.6", "libm.so.6"}) {
-    auto library = findSystemLibrary(name);
-    if (!library) {
-      return library.takeError();
-    }
-    arguments.push_back(*library);
+       weights.getPath()});
+  if (llvm::Error error = addSystemLibraries(arguments, options)) {
+    return error;
   }
   return runLinker(arguments);
 }

@@ -28,10 +28,24 @@ def link(*arguments):
     return subprocess.run([LINK, *map(str, arguments)], capture_output=True, text=True, check=False)
 
 
-@pytest.mark.parametrize("name", ["fixture", "beside", "library.so", "device", "device.so", "device-emulated", "device-emulated.so"])
-def test_depends_on_libc_and_libm_only(name):
+LINKED = ["fixture", "beside", "library.so", "device", "device.so", "device-emulated", "device-emulated.so", "both", "both.so"]
+
+
+@pytest.mark.parametrize("name", LINKED)
+def test_depends_on_the_c_library_only(name):
+    """In four parts, as it comes before glibc 2.34; the last two are empty since then."""
     needed = re.findall(r"NEEDED.*\[(.*)\]", output_of(LLVM / "llvm-readelf", "-d", FIXTURES / name))
-    assert set(needed) <= {"libc.so.6", "libm.so.6"} and "libc.so.6" in needed
+    of_gpus = {"libdl.so.2"} if "device" in name or "both" in name else set()
+    assert set(needed) - {"libm.so.6"} == {"libc.so.6", "libpthread.so.0"} | of_gpus
+
+
+@pytest.mark.parametrize("name", LINKED)
+def test_starts_with_glibc_2_28(name):
+    """Debian 10, Ubuntu 20.04 and RHEL 8 have it. The versions are those that the loader looks for."""
+    text = output_of(LLVM / "llvm-readelf", "--version-info", FIXTURES / name)
+    versions = [tuple(map(int, found.split("."))) for found in re.findall(r"Name: GLIBC_([0-9.]+)", text)]
+    assert (2, 2, 5) in versions and max(versions) <= (2, 28)
+    assert "GLIBC_PRIVATE" not in text
 
 
 @pytest.mark.parametrize("name", ["fixture", "library.so", "device", "device.so", "device-emulated", "device-emulated.so"])

@@ -70,7 +70,7 @@ def test_from_the_file_to_the_first_result(wheel, tmp_path):
     assert all(path.startswith(str(tmp_path)) for path in started)
     needed = {line.split()[0] for line in run("ldd", program).splitlines()}
     assert "libc.so.6" in needed
-    assert needed <= {"libc.so.6", "libm.so.6", "linux-vdso.so.1", "/lib64/ld-linux-x86-64.so.2"}
+    assert needed <= {"libc.so.6", "libm.so.6", "libpthread.so.0", "linux-vdso.so.1", "/lib64/ld-linux-x86-64.so.2"}
     run(program, "--input", DIGITS / "images.npy", "--expected", DIGITS / "logits.npy", env={})
 
 
