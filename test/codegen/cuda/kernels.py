@@ -95,7 +95,8 @@ class Case:
         """The bits of the result, which was poisoned before."""
         results = [np.full_like(result, {"f": np.nan, "i": -1}.get(result.dtype.kind, np.iinfo(result.dtype).max if result.dtype.kind == "u" else 0)) for result in self.operands[-self.results :]]
         operands = [*self.operands[: -self.results], *results]
-        self.grown = ptx.Grid(text or self.ptx(), self.entry(), operands, self.grid, self.shared(), landing, seed, sums, counts=counts)
+        self.grown = ptx.Grid(text or self.ptx(), self.entry(), operands, self.grid, self.shared(), landing, seed, sums, counts=counts,
+                              results=self.results)
         self.grown.run()
         return self.joined(results)
 

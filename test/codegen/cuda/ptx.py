@@ -8,9 +8,10 @@ Fragments are written from the tables of the PTX ISA, not from the compiler, and
 a random order from barrier to barrier, and copies land when they are issued, as late as a
 wait allows, or either by chance; a program must not notice.
 
-Refused (`Fault`) are accesses out of bounds or misaligned, shared bytes that nobody has
-written or that two threads touch without meeting in between, one of them to write, barriers
-that part of a warp reaches, instructions of a warp that part of it executes, and loops that do not end. On demand wavefronts of shared memory and sectors of global memory are
+Refused (`Fault`) are accesses out of bounds or misaligned; bytes that nobody has written, or that a copy is on its way to;
+bytes of shared or global memory that two threads touch without meeting in between, or two blocks, one of them to write
+(ptx_memory.py); registers that a thread has not written; barriers that part of a warp reaches, instructions of lanes that part
+of them executes, and loops that do not end. On demand wavefronts of shared memory and sectors of global memory are
 counted, and how few of each the same bytes could take.
 """
 
@@ -21,20 +22,16 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 from ptx_code import KINDS, Fault, Instruction, check, constant, names_of, parse
-from ptx_numbers import add_as, add_in_order, bf16_of_float, divided, f16_of_float, float_of_bf16, float_of_f16, fused, largest, smallest
+from ptx_memory import Copies, Copy, Marks, Meetings, Threads, in_runs, threads_of
+from ptx_numbers import (BOUNDS, add_as, add_in_order, approximated, bf16_of_float, divided, f16_of_float, float_of_bf16, float_of_f16, flushed, fused, largest,
+                         smallest)
 
 LANES = np.arange(32)
 ROW, PAIR = LANES // 4, 2 * (LANES % 4)  # what a lane holds of an 8x8 block
-EVERYBODY, WARP = -1, 4096  # who may touch a byte of shared memory; else one thread, by number
+ALL_LANES = 0xFFFFFFFF  # the mask of a whole warp
 MOST_TURNS = 200  # of loops that a warp takes; kernels of tests take fewer by far
 NOWHERE = 2**62  # after every address
 SPACE = 40  # an address of global memory: number of the buffer above, byte below
-
-
-def in_runs(memory: np.ndarray, count: int) -> np.ndarray:
-    """The bytes of a buffer, or of the shared memory of blocks, as runs of so many, without the last if they are fewer."""
-    whole = memory.shape[-1] // count * count
-    return memory[..., :whole].reshape(*memory.shape[:-1], -1, count)
 
 
 def first_of_each(ordered: np.ndarray) -> np.ndarray:
@@ -49,14 +46,20 @@ def spread(value: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
     return value if value.shape == shape else np.broadcast_to(value, shape)
 
 
+def lanes_of(bits: np.ndarray) -> np.ndarray:
+    """The lanes that masks name."""
+    return bits[..., None] >> LANES.astype(np.uint32) & np.uint32(1) != 0
+
+
 class Grid:
-    """Memory that warps share, and the warps."""
+    """Memory that warps share, and the warps. The last `results` buffers hold nothing before, and the others are only read;
+    without a number nothing is known of them."""
 
     def __init__(self, ptx: str, name: str, buffers: list[np.ndarray], grid: tuple[int, ...],
                  shared: int, landing: str = "early", seed: int = 0, sums: str = "in-order", block: tuple[int, ...] | None = None,
-                 counts: bool = False):
-        self.sums, self.is_counted = sums, counts
-        self.code, self.labels, self.leaving = parse(ptx, name)
+                 counts: bool = False, results: int | None = None, approximations: str = "nearest"):
+        self.sums, self.is_counted, self.approximations = sums, counts, approximations
+        self.code = parse(ptx, name)
         entry = re.search(rf"\.entry {name}\(.*?\n\{{", ptx, re.DOTALL).group()
         needed = re.search(r"\.reqntid (\d+)(?:, (\d+), (\d+))?", entry)
         demanded = tuple(int(size or 1) for size in needed.groups()) if needed else None
@@ -72,15 +75,43 @@ class Grid:
         self.block = np.arange(self.blocks)[:, None]
         self.ids = (self.block % sizes[0], self.block // sizes[0] % sizes[1],
                     self.block // (sizes[0] * sizes[1]))
+        self.meetings = Meetings(self.blocks, self.threads // 32)
         # Whole runs of the bytes that one thread moves, 16 at most.
-        self.shared_bytes, held = shared, -(-shared // 16) * 16
-        self.shared = np.full((self.blocks, held), 0xFF, np.uint8)
-        self.written = np.zeros((self.blocks, held), bool)
-        # The last who wrote and read each byte since the threads met.
-        self.writer, self.reader = (np.full((self.blocks, held), EVERYBODY, np.int16) for _ in range(2))
+        self.shared_bytes, self.held = shared, -(-shared // 16) * 16
+        self.shared = np.full(self.blocks * self.held, 0xFF, np.uint8)
+        self.cell = self.code.least_bytes("shared")
+        self.marks = Marks(self.shared.size // self.cell, self.meetings, has_blocks=False)
         self.buffers = [buffer.reshape(-1).view(np.uint8) for buffer in buffers]
+        self.first_result = None if results is None else len(buffers) - results
+        self.global_cell = self.code.least_bytes("global")
+        self.global_marks = self.marks_of_buffers()
         self.counts: Counter = Counter()
         self.warps = [Warp(self, warp) for warp in range(self.threads // 32)]
+
+    def marks_of_buffers(self) -> dict[int, tuple[Marks, int]]:
+        """Of each buffer with bytes that the kernel may store to, whatever it calls them: their marks, and the byte that it begins
+        at there. What is only read needs none."""
+        begins = [buffer.__array_interface__["data"][0] for buffer in self.buffers]
+        stored = self.code.stored_through()
+        pieces: list[list[int]] = []  # buffers that lie in one another, by their beginnings
+        end = 0
+        for i in sorted(range(len(begins)), key=lambda i: begins[i]):
+            if not pieces or begins[i] >= end:
+                pieces.append([])
+                end = begins[i]
+            pieces[-1].append(i)
+            end = max(end, begins[i] + self.buffers[i].size)
+        marks = {}
+        for piece in pieces:
+            if stored.isdisjoint(self.params[i] for i in piece):
+                continue
+            first = begins[piece[0]]
+            held = max(begins[i] + self.buffers[i].size for i in piece) - first
+            own = Marks(-(-held // 16) * 16 // self.global_cell, self.meetings, has_blocks=True)
+            for i in piece:
+                check(len(piece) == 1 or (begins[i] - first) % 16 == 0, f"buffer {i} begins at no multiple of 16 bytes of its memory")
+                marks[i] = own, begins[i] - first
+        return marks
 
     def run(self) -> None:
         """Warps in turn, each until it waits; barriers when all have come."""
@@ -90,7 +121,7 @@ class Grid:
         while ready or waiting:
             if not ready:
                 ready, waiting = waiting, []
-                self.writer[blocks] = self.reader[blocks] = EVERYBODY
+                self.meetings.meet_block(blocks)
             turn = ready.pop(self.random.randrange(len(ready)))
             with np.errstate(all="ignore"):
                 come = next(turn, None)
@@ -100,19 +131,6 @@ class Grid:
             check(not waiting or np.array_equal(come, blocks), "warps of a block wait at different barriers")
             blocks = come
             waiting.append(turn)
-
-    def touch(self, s: Instruction, where: tuple, count: int, who: np.ndarray, warp: int, writes: bool) -> None:
-        """Checks, and notes, that `who` may touch these runs of shared memory now."""
-        for owner in (self.writer, self.reader) if writes else (self.writer,):
-            old = in_runs(owner, count)[where]
-            check(((old == EVERYBODY) | (old == WARP + warp) | (old == who)).all(),
-                  f"{s.place}: {s.op} of bytes of a thread that was not met since")
-        in_runs(self.writer if writes else self.reader, count)[where] = who
-
-    def meet(self, warp: int) -> None:
-        """The threads of a warp meet."""
-        for owner in (self.writer, self.reader):
-            owner[owner // 32 == warp] = WARP + warp
 
     def count(self, place: int, kind: str, used: int, least: int) -> None:
         self.counts[place, kind, "used"] += used
@@ -137,20 +155,23 @@ class Warp:
         self.registers["%laneid"] = np.tile(LANES, (grid.blocks, 1)).astype(np.uint32)
         self.at = np.zeros(shape, np.int64)
         self.everybody = np.ones(shape, bool)  # the very mask of statements that all threads execute
+        self.mask = self.everybody  # of the statement that is executed
+        self.unset: dict[str, np.ndarray] = {}  # of registers that some threads have not written, these
         self.turns = 0  # of loops
-        self.groups: list[list[Callable[[], None]]] = []  # cp.async, committed
-        self.copies: list[Callable[[], None]] = []
+        self.threads = threads_of(number, grid.blocks)
+        self.copies = Copies(grid.blocks, self.land)
+        self.parked = np.zeros(shape, bool)  # at a barrier of the warp
+        self.awaited = np.zeros(shape, np.uint32)  # by these: the lanes
 
     def run(self) -> Iterator[np.ndarray]:
         """Executes the lowest statement that any thread is at; gives the blocks of those that come to a barrier."""
-        code = self.grid.code
-        parked = np.zeros(self.at.shape, bool)  # at a barrier of the warp
+        code, parked = self.grid.code.statements, self.parked
         while (here := int(np.where(parked, len(code) + 1, self.at).min())) < len(code):
             mask = (self.at == here) & ~parked
             if mask.all():
                 mask = self.everybody
             # Up to a statement that threads may leave elsewhere, or where others are, these go on alone.
-            end = min(self.grid.leaving[here], int(self.at.min(where=~mask & ~parked, initial=len(code))))
+            end = min(self.grid.code.leaving[here], int(self.at.min(where=~mask & ~parked, initial=len(code))))
             for statement in code[here:end]:
                 self.execute(statement, self.guarded(statement, mask))
             self.at[mask] = max(end, here + 1)
@@ -158,26 +179,44 @@ class Warp:
                 continue
             statement, mask = code[here], self.guarded(code[here], mask)
             if statement.op == "bar.warp.sync":
-                parked |= mask
-                if parked.all(axis=1).any():
-                    self.grid.meet(self.number)
-                parked &= ~parked.all(axis=1, keepdims=True)
+                self.park(statement, mask)
             elif statement.op.startswith("bra"):
-                self.at[mask] = target = self.grid.labels[statement.operands[0]]
+                self.at[mask] = target = self.grid.code.labels[statement.operands[0]]
                 self.turns += mask.any() and target <= here
                 check(self.turns <= MOST_TURNS, f"{here}: a loop does not end")
             elif statement.op == "ret":
                 self.at[mask] = len(code)
             else:
+                check(statement.op == "bar.sync" and statement.operands == ["0"], f"{here}: {statement.op} of {statement.operands} is not known")
                 # Blocks with more turns of a loop come here without the others.
                 blocks = mask.any(axis=1)
                 check((mask.all(axis=1) | ~blocks).all(), f"{here}: part of a warp at a barrier")
                 yield blocks
         check(not parked.any(), "part of a warp ends while the rest waits for it")
-        check(not self.copies, "a copy is never committed")
+        check(self.copies.all_committed(), "a copy is never committed by its thread")
+
+    def park(self, s: Instruction, mask: np.ndarray) -> None:
+        """Lanes wait for those that each of them names, which go on when all wait for the same."""
+        self.mask = mask
+        awaited = spread(self.get(s.operands[0], np.uint32), mask.shape)
+        check(lanes_of(awaited)[mask][np.arange(int(mask.sum())), np.nonzero(mask)[1]].all(), f"{s.place}: {s.op} by a lane that its mask does not name")
+        self.parked |= mask
+        self.awaited[mask] = awaited[mask]
+        if (self.awaited[self.parked] == ALL_LANES).all():
+            whole = self.parked.all(axis=1)
+            if whole.any():
+                self.grid.meetings.meet_warp(self.number, whole)
+                self.parked[whole] = False
+            return
+        for block, own in zip(*np.nonzero(mask), strict=True):
+            lanes = lanes_of(self.awaited[block, own])
+            if (self.parked[block][lanes] & (self.awaited[block][lanes] == self.awaited[block, own])).all():
+                self.grid.meetings.meet_lanes(self.number, block, np.nonzero(lanes)[0])
+                self.parked[block, lanes] = False
 
     def guarded(self, s: Instruction, mask: np.ndarray) -> np.ndarray:
         """Those of the threads whose predicate lets them execute a statement."""
+        self.mask = mask
         return mask & (self.get(s.guard.lstrip("!"), np.bool_) ^ s.guard.startswith("!")) if s.guard else mask
 
     # Operands ----------------------------------------------------------------
@@ -187,6 +226,8 @@ class Warp:
         if name[0] == "%":
             value = self.registers.get(name)
             check(value is not None, f"{name} is read before it is written")
+            if name in self.unset:
+                check(not (self.unset[name] & self.mask).any(), f"{name} is read by a thread that has not written it")
             if value.dtype == kind:
                 return value
             size = np.dtype(kind).itemsize
@@ -202,9 +243,15 @@ class Warp:
         value = spread(value, mask.shape)
         if value.dtype == np.float32:
             value = np.ascontiguousarray(value).view(np.uint32)
-        if mask is not self.everybody and not mask.all() and name in self.registers:
+        if mask is self.everybody or mask.all():
+            self.unset.pop(name, None)
+        elif name in self.registers:
             old = self.registers[name]
             value = np.where(mask, value, old if old.dtype == value.dtype else old.view(value.dtype))
+            if name in self.unset:
+                self.unset[name] = self.unset[name] & ~mask
+        else:
+            self.unset[name] = ~mask
         self.registers[name] = np.ascontiguousarray(value)
 
     def address(self, text: str) -> np.ndarray:
@@ -217,8 +264,8 @@ class Warp:
         return spread(value, self.everybody.shape)
 
     def global_bytes(self, s: Instruction, text: str, count: int, mask: np.ndarray,
-                     touched: np.ndarray | int | None = None) -> tuple[np.ndarray, np.ndarray]:
-        """The buffer, and the places of count bytes for each thread of mask, the first `touched` of which it needs."""
+                     touched: np.ndarray | int | None = None) -> tuple[int, np.ndarray]:
+        """The number of a buffer, and the places of count bytes for each thread of mask, the first `touched` of which it needs."""
         touched = np.broadcast_to(count if touched is None else touched, mask.shape)
         address = self.address(text)
         owners = address[mask] >> SPACE
@@ -230,7 +277,35 @@ class Warp:
         check((place[mask] + touched[mask] <= buffer.size).all(), f"{s.place}: {s.op} out of bounds")
         if self.grid.is_counted:
             self.count_sectors(s, place, touched, mask)
-        return buffer, np.where(mask, place, 0)
+        if mask is not self.everybody:
+            place = np.where(mask, place, 0)
+        self.mark_global(s, owner - 1, place, count, touched, mask)
+        return owner - 1, place
+
+    def mark_global(self, s: Instruction, number: int, place: np.ndarray, count: int, touched: np.ndarray, mask: np.ndarray) -> None:
+        """Judges and notes an access to global memory, where some of it may be written."""
+        grid, writes = self.grid, s.parts[0] == "st"
+        is_result = grid.first_result is not None and number >= grid.first_result
+        check(not writes or is_result or grid.first_result is None, f"{s.place}: {s.op} writes an input")
+        if number not in grid.global_marks or grid.first_result is not None and not is_result:
+            return
+        marks, begin = grid.global_marks[number]
+        threads, places = self.those(mask), (begin + place[mask])
+        if writes:
+            marks.write(s, places // count, count // grid.global_cell, threads)
+            return
+        own = touched[mask]
+        if (own == count).all():
+            marks.read(s, places // count, count // grid.global_cell, threads, is_result)
+            return
+        cells = places[:, None] // grid.global_cell + np.arange(count // grid.global_cell)
+        needed = np.arange(count // grid.global_cell) < own[:, None] // grid.global_cell
+        if needed.any():
+            marks.read(s, cells[needed], 1, threads[np.nonzero(needed)[0]], is_result)
+
+    def those(self, mask: np.ndarray) -> Threads:
+        """The threads of a mask."""
+        return self.threads if mask is self.everybody or mask.all() else self.threads[mask.reshape(-1)]
 
     def count_sectors(self, s: Instruction, place: np.ndarray, touched: np.ndarray, mask: np.ndarray) -> None:
         """What a thread touches lies in one sector, because it is aligned. What several touch counts once."""
@@ -260,33 +335,23 @@ class Warp:
         used = np.bincount(groups * lanes + banks, minlength=units.size).reshape(units.shape).max(axis=1)
         self.grid.count(s.place, kind, int(used.sum()), int((-(-apart.sum(axis=1) // lanes)).sum()))
 
-    def touch(self, s: Instruction, mask: np.ndarray, place: np.ndarray, count: int, writes: bool, whole: bool = False) -> tuple:
-        """The runs of the threads of mask, after the check that they may touch them."""
-        where = np.broadcast_to(self.grid.block, mask.shape)[mask], place[mask] // count
-        threads = np.broadcast_to(32 * self.number + LANES, mask.shape)[mask][:, None]
-        self.grid.touch(s, where, count, threads, self.number, writes)
-        if whole:  # all lanes read what the address of one is for
-            in_runs(self.grid.reader, count)[where] = WARP + self.number
-        return where
+    def runs_of(self, place: np.ndarray, count: int) -> np.ndarray:
+        """The runs of count bytes of all shared memory that begin at places of the blocks'."""
+        return (self.grid.block * self.grid.held + place) // count
 
     def read_shared(self, s: Instruction, text: str, count: int, mask: np.ndarray, kind: str) -> np.ndarray:
         """Bytes of shared memory that the threads of mask may read: blocks x lanes x count, with any bytes for the others."""
-        place = np.where(mask, self.shared_places(s, text, count, mask, kind), 0)
-        where = self.grid.block, place // count
-        check((in_runs(self.grid.written, count)[where] | ~mask[..., None]).all(), f"{s.place}: {s.op} of bytes that nobody has written")
-        self.touch(s, mask, place, count, writes=False, whole=kind == "ldmatrix")
-        return in_runs(self.grid.shared, count)[where]
-
-    def write_shared(self, where: tuple, data: np.ndarray) -> None:
-        """Runs of shared memory."""
-        in_runs(self.grid.shared, data.shape[-1])[where] = data
-        in_runs(self.grid.written, data.shape[-1])[where] = True
+        place = self.shared_places(s, text, count, mask, kind)
+        rows = self.runs_of(place if mask is self.everybody else np.where(mask, place, 0), count)
+        self.grid.marks.read(s, rows[mask], count // self.grid.cell, self.those(mask), needs_value=True, together=kind == "ldmatrix")
+        return in_runs(self.grid.shared, count)[rows]
 
     # Statements ----------------------------------------------------------------
 
     def execute(self, s: Instruction, mask: np.ndarray) -> None:
         """One statement that neither jumps nor waits for others."""
         if mask is not self.everybody:
+            self.mask = mask
             if s.is_of_warp:
                 check((mask.all(axis=1) | ~mask.any(axis=1)).all(), f"{s.place}: part of a warp at {s.op}")
             if not mask.any():
@@ -299,13 +364,12 @@ class Warp:
         target, *names = s.operands
         if parts[0] in MIXED and parts[1:] != ["rn", "f32"]:
             value = self.mixed(parts, kind, names)
-        elif "ftz" in parts:
-            flush = [np.where(np.abs(x) < 2.0**-126, np.copysign(np.float32(0), x), x)
-                     for x in (self.get(name, kind) for name in names)]
-            value = SIMPLE[parts[0]](*flush).astype(np.float32)
-            value = np.where(np.abs(value) < 2.0**-126, np.copysign(np.float32(0), value), value)
+        elif "approx" in parts:
+            check(parts[0] in BOUNDS and parts[1] == "approx" and parts[-1] == "f32", f"{s.op} is not known")
+            flush = flushed if "ftz" in parts else np.asarray
+            value = flush(approximated(parts[0], flush(self.get(names[0], kind)), self.grid.approximations))
         else:
-            check(parts[0] in SIMPLE, f"{s.op} is not known")
+            check(parts[0] in SIMPLE and not {"ftz", "full", "sat"} & {*parts}, f"{s.op} is not known")
             value = SIMPLE[".".join(parts[:2]) if "NaN" in parts else parts[0]](*(self.get(name, kind) for name in names))
             value = value.astype(np.float32) if value.dtype == np.float64 else value
         self.set(target, value, mask)
@@ -389,16 +453,27 @@ class Warp:
     def do_shfl(self, s: Instruction, mask: np.ndarray) -> None:
         """Exchange with another lane, or with none where that is outside of the segment."""
         how = s.op.split(".")[2]
-        check(s.op.endswith(".b32") and s.operands[4] == "-1", f"{s.op} of {s.operands} is not known")
+        check(s.op.endswith(".b32"), f"{s.op} of {s.operands} is not known")
+        if s.operands[4] != "-1" or mask is not self.everybody:
+            self.check_members(s, spread(self.get(s.operands[4], np.uint32), mask.shape), mask)
         value, by, limit = (spread(self.get(name, np.uint32), mask.shape).astype(np.int64) for name in s.operands[1:4])
         segment, by = limit >> 8 & 31, by & 31
         last, first = LANES & segment | limit & 31 & ~segment, LANES & segment
         other = {"up": LANES - by, "down": LANES + by, "bfly": LANES ^ by, "idx": first | by & ~segment}[how]
         inside = other >= last if how == "up" else other <= last
+        if mask is not self.everybody:
+            there = np.take_along_axis(mask, np.where(inside, other, LANES), axis=1)
+            check(there[mask].all(), f"{s.place}: {s.op} from a lane that takes no part")
         target, *predicate = s.operands[0].split("|")
         self.set(target, np.take_along_axis(value, np.where(inside, other, LANES), axis=1).astype(np.uint32), mask)
         for name in predicate:
             self.set(name, inside, mask)
+
+    def check_members(self, s: Instruction, named: np.ndarray, mask: np.ndarray) -> None:
+        """Lanes that execute an instruction are those that each of them names."""
+        named, executing = lanes_of(named)[mask], np.repeat(mask, mask.sum(axis=1), axis=0)
+        check((named <= executing).all(), f"{s.place}: part of a warp at {s.op}")
+        check((named >= executing).all(), f"{s.place}: {s.op} by a lane that its mask, or another's, does not name")
 
     def do_ld(self, s: Instruction, mask: np.ndarray) -> None:
         """Parameters, shared and global memory."""
@@ -411,8 +486,8 @@ class Warp:
         if ".shared" in s.op:
             data = self.read_shared(s, s.operands[1], count, mask, "shared")
         else:
-            buffer, place = self.global_bytes(s, s.operands[1], count, mask)
-            data = in_runs(buffer, count)[place // count]
+            number, place = self.global_bytes(s, s.operands[1], count, mask)
+            data = in_runs(self.grid.buffers[number], count)[place // count]
         words = np.ascontiguousarray(data).view(kind)
         if kind in (np.int8, np.int16):
             words = words.astype(np.int32)
@@ -426,22 +501,21 @@ class Warp:
         data = np.ascontiguousarray(np.stack(values, axis=-1)).view(np.uint8)
         count = data.shape[-1]
         if ".shared" in s.op:
-            place = self.shared_places(s, s.operands[0], count, mask, "shared")
-            self.write_shared(self.touch(s, mask, place, count, writes=True), data[mask])
+            rows = self.runs_of(self.shared_places(s, s.operands[0], count, mask, "shared"), count)[mask]
+            self.grid.marks.write(s, rows, count // self.grid.cell, self.those(mask))
+            in_runs(self.grid.shared, count)[rows] = data[mask]
         else:
-            buffer, place = self.global_bytes(s, s.operands[0], count, mask)
-            in_runs(buffer, count)[place[mask] // count] = data[mask]
+            number, place = self.global_bytes(s, s.operands[0], count, mask)
+            in_runs(self.grid.buffers[number], count)[place[mask] // count] = data[mask]
 
     def do_cp(self, s: Instruction, mask: np.ndarray) -> None:
         """cp.async and its groups."""
-        if "commit" in s.op:
-            self.groups.append(self.copies)
-            self.copies = []
-        elif "wait_group" in s.op:
-            while len(self.groups) > int(s.operands[0]):
-                for land in self.groups.pop(0):
-                    land()
+        if s.op == "cp.async.commit_group":
+            self.copies.commit(mask)
+        elif s.op == "cp.async.wait_group":
+            self.copies.wait(mask, int(s.operands[0]))
         else:
+            check(s.op in ("cp.async.ca.shared.global", "cp.async.cg.shared.global"), f"{s.op} is not known")
             self.copy(s, mask)
 
     def copy(self, s: Instruction, mask: np.ndarray) -> None:
@@ -455,21 +529,23 @@ class Warp:
         target = self.shared_places(s, s.operands[0], count, mask, "copied")
         data = np.zeros((*mask.shape, count), np.uint8)
         if there.any():
-            buffer, place = self.global_bytes(s, s.operands[1], count, there, read)
+            number, place = self.global_bytes(s, s.operands[1], count, there, read)
             span = np.arange(count)
             needed = there[..., None] & (span < read[..., None])
-            data = np.where(needed, buffer[np.where(needed, place[..., None] + span, 0)], 0)
-        where = self.touch(s, mask, target, count, writes=True)
-
-        def land() -> None:
-            self.write_shared(where, data[mask])
-
+            data = np.where(needed, self.grid.buffers[number][np.where(needed, place[..., None] + span, 0)], 0)
+        rows, threads = self.runs_of(target, count)[mask], self.those(mask)
+        self.grid.marks.write(s, rows, count // self.grid.cell, threads, is_copy=True)
         early = {"early": True, "late": False, "mixed": self.grid.random.random() < 0.5}[self.grid.landing]
         if early:
-            land()
-        else:
-            in_runs(self.grid.written, count)[where] = False
-            self.copies.append(land)
+            in_runs(self.grid.shared, count)[rows] = data[mask]
+        self.copies.issue(rows, data[mask], threads, early)
+
+    def land(self, copy: Copy) -> None:
+        """The threads of a copy have waited for it."""
+        count = copy.data.shape[1]
+        if not copy.is_there:
+            in_runs(self.grid.shared, count)[copy.rows] = copy.data
+        self.grid.marks.land(copy.rows, count // self.grid.cell, copy.threads)
 
     # Products ----------------------------------------------------------------
 
@@ -523,6 +599,5 @@ SIMPLE = {
     "max": largest(np.fmax), "min": smallest(np.fmin), "div": divided, "rem": lambda x, y: x - divided(x, y) * y, "abs": np.abs, "neg": lambda x: -x,
     "fma": fused, "copysign": lambda x, y: np.copysign(y, x),
     "max.NaN": largest(np.maximum), "min.NaN": smallest(np.minimum), "sqrt": lambda x: np.sqrt(x.astype(np.float64)),
-    "lg2": lambda x: np.log2(x.astype(np.float64)), "ex2": lambda x: np.exp2(x.astype(np.float64)), "rcp": lambda x: 1 / x.astype(np.float64),
-    "rsqrt": lambda x: 1 / np.sqrt(x.astype(np.float64)),
+    "rcp": lambda x: 1 / x.astype(np.float64),
 }

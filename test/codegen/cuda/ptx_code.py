@@ -45,7 +45,17 @@ class Instruction:
 
     @cached_property
     def is_of_warp(self) -> bool:
-        return self.op.startswith(("mma", "ldmatrix", "shfl"))
+        return self.op.startswith(("mma", "ldmatrix"))
+
+    def bytes_of(self, space: str) -> list[int]:
+        """How many bytes it may access at once there; a copy may read any number of elements of 16 bits."""
+        if self.op.startswith("ldmatrix"):
+            return [16] if space == "shared" else []
+        if self.op.startswith("cp.async.c") and len(self.operands) > 2:
+            return [2] if space == "global" and len(self.operands) > 3 else [int(self.operands[2])]
+        if not self.op.startswith((f"ld.{space}", f"st.{space}")):
+            return []
+        return [np.dtype(self.kind).itemsize * len(names_of(self.operands[self.op.startswith("st")]))]
 
 
 @cache
@@ -68,10 +78,48 @@ def names_of(operand: str) -> list[str]:
     return [name.strip() for name in operand.strip("{}").split(",")]
 
 
-@cache
-def parse(text: str, name: str) -> tuple[list[Instruction], dict[str, int], list[int]]:
+def names_in(operand: str) -> list[str]:
+    """Registers that an operand names, in whatever way."""
+    return re.findall(r"%[\w.]+", operand)
+
+
+@dataclass(frozen=True)
+class Code:
     """The statements of an entry, the places of its labels, and for each statement the place of the first from there on that jumps,
     ends or waits."""
+
+    statements: list[Instruction]
+    labels: dict[str, int]
+    leaving: list[int]
+
+    def least_bytes(self, space: str) -> int:
+        """Of all accesses to shared or global memory: whatever is accessed is a multiple of it."""
+        return min((size for s in self.statements for size in s.bytes_of(space)), default=16)
+
+    def stored_through(self) -> set[str]:
+        """Parameters that an address which is stored to may come from. Numbers that were loaded are none."""
+        sources: dict[str, set[str]] = {}
+        wanted = set()
+        for s in self.statements:
+            if s.op.startswith("st.global"):
+                wanted.update(names_in(s.operands[0]))
+            elif s.op.startswith("ld.param"):
+                sources.setdefault(s.operands[0], set()).add(s.operands[1].strip("[]"))
+            elif not s.op.startswith(("ld.", "st.", "cp.")) and s.operands:
+                for name in names_in(s.operands[0]):
+                    sources.setdefault(name, set()).update(other for operand in s.operands[1:] for other in names_in(operand))
+        found: set[str] = set()
+        while wanted:
+            name = wanted.pop()
+            if name not in found:
+                found.add(name)
+                wanted |= sources.get(name, set())
+        return {name for name in found if not name.startswith("%")}
+
+
+@cache
+def parse(text: str, name: str) -> Code:
+    """An entry."""
     text = re.sub(r"//[^\n]*", "", text)
     body = re.search(rf"\.entry {name}\(.*?\n\{{(.*?)\n\}}", text, re.DOTALL).group(1)
     body = re.sub(r"\.(reg|pragma)[^;]*;", "", body)
@@ -85,4 +133,4 @@ def parse(text: str, name: str) -> tuple[list[Instruction], dict[str, int], list
             guard, op, rest = re.match(r"(@!?%p\d+ )?(\S+) ?(.*)", statement).groups()
             code.append(Instruction((guard or "").strip(" @"), op, split_operands(rest), len(code)))
     leaving = (s.place if s.op.startswith(("bra", "bar.", "ret")) else len(code) for s in reversed(code))
-    return code, labels, [*accumulate(leaving, min)][::-1]
+    return Code(code, labels, [*accumulate(leaving, min)][::-1])

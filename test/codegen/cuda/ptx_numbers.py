@@ -112,6 +112,61 @@ def smallest(of: Callable) -> Callable:
     return lambda x, y: np.where((x == 0) & (y == 0), -(-x - y), of(x, y)) if x.dtype == np.float32 else of(x, y)
 
 
+# How far from what is exact the result of an `approx` instruction may lie (docs/gpu-arithmetic.md), with that.
+
+
+def last_place(value: np.ndarray) -> np.ndarray:
+    """The unit of the last place of numbers of f32 of this size."""
+    return np.ldexp(1.0, np.maximum(np.frexp(value)[1] - 24, -149))
+
+
+def bound_of_ex2(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """2 units from what is correctly rounded, which is exact for 0 and below all numbers."""
+    rounded = np.exp2(x).astype(np.float32).astype(np.float64)
+    return rounded, np.where((x == 0) | (rounded == 0), 0, 2 * last_place(rounded))
+
+
+def bound_of_lg2(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """2^-22, absolutely between 1/2 and 2 and relatively elsewhere."""
+    exact = np.log2(x)
+    return exact, 2.0**-22 * np.where((x > 0.5) & (x < 2), 1, np.abs(exact))
+
+
+def bound_of_rcp(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """1 unit."""
+    exact = 1 / x
+    return exact, np.where(exact == 0, 0, last_place(exact))
+
+
+def bound_of_rsqrt(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """2^-22.9 of the result."""
+    exact = 1 / np.sqrt(x)
+    return exact, 2.0**-22.9 * exact
+
+
+BOUNDS = {"ex2": bound_of_ex2, "lg2": bound_of_lg2, "rcp": bound_of_rcp, "rsqrt": bound_of_rsqrt}
+APPROXIMATIONS = ("nearest", "above", "below", "either")
+
+
+def approximated(name: str, x: np.ndarray, way: str) -> np.ndarray:
+    """The result of an `approx` instruction: the nearest number, the last one above or below that its bound allows, or either of
+    these by the bits of the argument."""
+    exact, error = BOUNDS[name](x.astype(np.float64))
+    nearest = np.asarray(exact.astype(np.float32))
+    if way != "nearest":
+        above = np.ascontiguousarray(x).view(np.uint32) * np.uint32(0x9E3779B9) >> np.uint32(31) == 1 if way == "either" else way == "above"
+        bound = np.where(above, exact + error, exact - error)
+        last, back = bound.astype(np.float32), np.where(above, np.float32(-np.inf), np.float32(np.inf))
+        last = np.where(np.where(above, last > bound, last < bound), np.nextafter(last, back), last)
+        nearest = np.where((error == 0) | np.isinf(nearest), nearest, last)
+    return np.where(np.isnan(nearest), np.uint32(0x7FFFFFFF).view(np.float32), nearest)
+
+
+def flushed(x: np.ndarray) -> np.ndarray:
+    """Subnormal numbers as zeros of their sign."""
+    return np.where(np.abs(x) < 2.0**-126, np.copysign(np.float32(0), x), x)
+
+
 def divided(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     """Rounded as the type is: integers toward zero."""
     if x.dtype.kind == "f":
