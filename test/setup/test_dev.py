@@ -21,6 +21,7 @@ REAL = [
     "tail",
     "cat",
     "tr",
+    "touch",
 ]
 
 INSTALLED = 'echo -n "ii "'
@@ -136,6 +137,23 @@ def test_peers_take_no_other_arguments(machine):
     for arguments in (["--full"], ["--record", "x"]):
         sentence = last_sentence(machine("test", "--peers", *arguments))
         assert f"not {' '.join(arguments)}" in sentence
+
+
+@pytest.mark.parametrize(
+    ("verb", "targets"),
+    [("demo", "bin/hova"), ("build", "hova_programs"), ("test", "all"), ("docs", "hova_programs")],
+)
+def test_a_verb_builds_what_it_needs_alone(machine, tmp_path, verb, targets):
+    for script in ("examples/01-digits/run", "docs/generate"):
+        (tmp_path / script).parent.mkdir(parents=True)
+        (tmp_path / script).symlink_to(shutil.which("true"))
+    (tmp_path / "build").mkdir()
+    (tmp_path / "build/build.ninja").touch()
+    stand_ins = {"dpkg_query": INSTALLED, "cmake": 'echo "$@"', "cmp": "exit 0"}
+    first, again = machine(verb, **stand_ins), machine(verb, **stand_ins)
+    assert (tmp_path / "build/build.log").read_text() == f"--build --preset release --target {targets}\n"
+    assert f"dev: building {targets}, which takes some minutes" in first.stderr
+    assert "dev: building" not in again.stderr
 
 
 def test_only_peers_need_a_framework(machine, tmp_path):
