@@ -3,8 +3,9 @@
 """Runs lit, CTest and pytest and ends with one line: "N passed, N failed, N skipped".
 
 `./dev test` and the target check-hova call it; `./dev test --peers` lets it run test/peers
-alone, `./dev test --gpu` test/gpu, `./dev test FILE ...` files or folders, whichever runner they are for. As many runners run at a time as there are processors, because a test seldom uses
-more than one; pytest runs once per folder of test/.
+alone, `./dev test --gpu` test/gpu, `./dev test FILE ...` files or folders, whichever runner they are for, and
+`./dev test --changed` what a change can reach. As many runners run at a time as there are processors, because a
+test seldom uses more than one; pytest runs once per folder of test/.
 What a runner says is printed when it ends. The counts come from the JUnit files that the
 runners write. A runner that fails without naming a failed test counts as one failure. The
 exit status is 1 when something failed or when nothing ran.
@@ -23,6 +24,8 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from xml.etree import ElementTree
+
+from changed import GTEST, changed_files, read_tree, all_tests, reached_tests
 
 SOURCE = Path(__file__).resolve().parent.parent
 BUILD = Path(os.environ["HOVA_BUILD"])
@@ -125,9 +128,13 @@ def run(runner, command, *, empty_status=None, quiet=False):
     return count
 
 
-def run_lit(only):
-    is_file = (TESTS / only).is_file()
-    if not is_file and not any(p.suffix in (".mlir", ".test") for p in (TESTS / only).rglob("*")):
+LIT = (".mlir", ".test")
+
+
+def run_lit(*paths):
+    """Files or folders below test/; folders without a test are left out."""
+    found = [path for path in paths if (TESTS / path).is_file() or any(p.suffix in LIT for p in (TESTS / path).rglob("*"))]
+    if not found:
         return Count()
     # A folder of the build stands for the folder of the same name below test/.
     command = [
@@ -137,23 +144,23 @@ def run_lit(only):
         "--xunit-xml-output",
         RESULTS / "lit.xml",
     ]
-    return run("lit", [*command, BUILD / "test" / only])
+    return run("lit", [*command, *(BUILD / "test" / path for path in found)])
 
 
 CTEST = ["ctest", "--test-dir", BUILD, "--output-on-failure"]
 CTEST += ["--output-junit", RESULTS / "ctest.xml", "--no-tests=ignore"]
 
 
-def run_ctest(only):
-    return run("ctest", [*CTEST, *(["-R", f"^{only}"] if only else [])], quiet=True)
+def run_ctest(pattern=""):
+    return run("ctest", [*CTEST, *(["-R", pattern] if pattern else [])], quiet=True)
 
 
-def run_pytest(runner, venv, tests, select="", options=()):
-    """Runs pytest on a folder or file; skips it where its environment is missing."""
+def run_pytest(runner, venv, *tests, select="", options=()):
+    """Runs pytest on folders or files; skips them where their environment is missing."""
     python = BUILD / venv / "bin/python"
     if not python.exists():
         problem = f"no {python.parent.parent}: ./dev test makes it"
-        files = [tests] if tests.is_file() else tests.rglob("test_*.py")
+        files = [file for path in tests for file in ([path] if path.is_file() else path.rglob("test_*.py"))]
         names = sorted(path.name for path in files)
         return Count(skipped=[f"{runner}: {name} ({problem})" for name in names])
     return run(
@@ -174,10 +181,14 @@ def run_pytest(runner, venv, tests, select="", options=()):
             "-k",
             select,
             *options,
-            tests,
+            *tests,
         ],
         empty_status=PYTEST_NOTHING_COLLECTED,
     )
+
+
+def longest_first(rooms):
+    return sorted(rooms, key=lambda room: ((*LONG, room).index(room), room))
 
 
 def python_runs(only):
@@ -185,17 +196,63 @@ def python_runs(only):
     folders = {path.parent for path in (TESTS / only).rglob("test_*.py")}
     rooms = {folder.relative_to(TESTS).parts[0] for folder in folders}
     rooms -= {PEERS.name, FULL.name, GPU.name}
-    return [
-        partial(run_pytest, f"pytest-{room}", "venv-test", TESTS / (only or room))
-        for room in sorted(rooms, key=lambda room: ((*LONG, room).index(room), room))
-    ]
+    return [partial(run_pytest, f"pytest-{room}", "venv-test", TESTS / (only or room)) for room in longest_first(rooms)]
+
+
+def runs_of(only=""):
+    """What `./dev test` runs, of one room or of all; the longest begin first."""
+    runs = python_runs(only)
+    runs.insert(1, partial(run_lit, only))
+    runs.append(partial(run_ctest, f"^{only}" if only else ""))
+    return runs
+
+
+# ===------------------------------------------------------------------------=== #
+# What a change can reach
+# ===------------------------------------------------------------------------=== #
+
+
+def changed_runs(commit):
+    """Runs of the test files that the changes since a commit can reach (changed.py)."""
+    tree, changed = read_tree(SOURCE, BUILD, LLVM), changed_files(SOURCE, commit)
+    if not changed:
+        print(f"nothing has changed since {commit}")
+        sys.exit(0)
+    found, reason = reached_tests(changed, tree)
+    every = all_tests(tree)
+    print(f"{len(changed)} changed files reach {len(found)} of {len(every)} files of tests{reason and f': {reason}'}", flush=True)
+    if found == every:
+        return runs_of()
+    paths = [(SOURCE / name) for name in sorted(found)]
+    of_lit = [path.relative_to(TESTS) for path in paths if path.suffix in LIT]
+    of_ctest = [path for path in paths if path.suffix == ".cpp"]
+    rooms = {}
+    for path in paths:
+        if path.suffix == ".py":
+            rooms.setdefault(path.relative_to(TESTS).parts[0], []).append(path)
+    runs = [partial(run_pytest, f"pytest-{room}", "venv-test", *rooms[room]) for room in longest_first(rooms)]
+    runs += [partial(run_lit, *of_lit)] if of_lit else []
+    return runs + ([partial(run_ctest, pattern_of(of_ctest))] if of_ctest else [])
 
 
 # ===------------------------------------------------------------------------=== #
 # Single files
 # ===------------------------------------------------------------------------=== #
 
-TEST_SUITE = re.compile(r"^(?:TYPED_)?TEST(?:_[FP])?\(\s*(\w+),", re.MULTILINE)
+# A program whose tests CTest does not know one by one.
+ONE_PROGRAM = re.compile(r"add_test\(NAME (\S+) COMMAND (\S+)\)")
+
+
+def pattern_of(paths):
+    """What CTest calls the tests of sources, as a pattern."""
+    suites, names = set(), set()
+    for path in paths:
+        suites |= set(GTEST.findall(path.read_text()))
+        cmake = (path.parent / "CMakeLists.txt").read_text()
+        for name, program in ONE_PROGRAM.findall(cmake):
+            if re.search(rf"add_executable\({program} [^)]*\b{path.name}\b", cmake):
+                names.add(name)
+    return "|".join([f"[./]({'|'.join(sorted(suites))})[./]", *(f"^{name}$" for name in sorted(names))])
 
 
 def run_file(name):
@@ -204,14 +261,13 @@ def run_file(name):
     tests = path.relative_to(TESTS)
     if path.is_dir():
         total = run_lit(tests)
-        total.add(run_ctest(tests.as_posix()))
+        total.add(run_ctest(f"^{tests.as_posix()}"))
         return total.add(run_python(path, tests.parts[0]))
     if path.suffix in (".mlir", ".test"):
         return run_lit(tests)
     if path.suffix == ".py":
         return run_python(SOURCE / name, tests.parts[0])
-    suites = "|".join(sorted(set(TEST_SUITE.findall(path.read_text()))))
-    return run("ctest", [*CTEST, "-R", f"[./]({suites})[./]"], quiet=True)
+    return run_ctest(pattern_of([path]))
 
 
 def run_python(tests, room):
@@ -225,7 +281,7 @@ def run_python(tests, room):
 def is_test(name):
     path = SOURCE / name.split("::")[0]
     kinds = (".mlir", ".test", ".py") if "::" not in name else (".py",)
-    is_known = path.suffix in kinds or path.is_dir() or (path.suffix == ".cpp" and TEST_SUITE.search(path.read_text()))
+    is_known = path.suffix in kinds or path.is_dir() or (path.suffix == ".cpp" and GTEST.search(path.read_text()))
     return TESTS in path.resolve().parents and path.exists() and bool(is_known)
 
 
@@ -280,6 +336,7 @@ def main():
     parser.add_argument("--peers", action="store_true", help="test/peers alone")
     parser.add_argument("--gpu", action="store_true", help="test/gpu alone, on a GPU")
     parser.add_argument("--record", action="store_true", help="with --peers: write its table")
+    parser.add_argument("--changed", metavar="COMMIT", help="what the changes since a commit can reach alone")
     parser.add_argument("files", nargs="*", help="files or folders below test/ alone")
     arguments = parser.parse_args()
     for name in arguments.files:
@@ -297,10 +354,10 @@ def main():
         runs.append(partial(run_peers, arguments.record))
     elif arguments.gpu:
         runs.append(run_gpu)
+    elif arguments.changed:
+        runs += changed_runs(arguments.changed)
     elif only != "full":
-        runs += python_runs(only)
-        runs.insert(1, partial(run_lit, only))
-        runs.append(partial(run_ctest, only))
+        runs += runs_of(only)
     if not arguments.files and only not in ("", "e2e"):
         runs.append(partial(run_smoke, only))
     total = Count()

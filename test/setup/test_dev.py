@@ -133,6 +133,17 @@ def test_more_arguments_than_a_test_takes_are_an_error(machine, tmp_path):
         assert f"not {' '.join(arguments)}" in sentence
 
 
+def test_changes_are_since_a_commit(machine, tmp_path):
+    (tmp_path / "build/venv-test/bin").mkdir(parents=True)
+    (tmp_path / "build/build.ninja").touch()
+    (tmp_path / "build/venv-test/bin/python").symlink_to(shutil.which("echo"))
+    stand_ins = {"dpkg_query": INSTALLED, "cmake": "exit 0", "cmp": "exit 0", "git": '[[ $4 != nonsense* ]]'}
+    assert machine("test", "--changed", **stand_ins).stdout == "test/run.py --changed HEAD\n"
+    assert machine("test", "--changed", "v1", **stand_ins).stdout == "test/run.py --changed v1\n"
+    done = machine("test", "--changed", "nonsense", **stand_ins)
+    assert last_sentence(done) == "dev: --changed needs a commit, and git knows no nonsense."
+
+
 def test_peers_take_no_other_arguments(machine):
     for arguments in (["--full"], ["--record", "x"]):
         sentence = last_sentence(machine("test", "--peers", *arguments))
