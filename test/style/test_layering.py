@@ -84,16 +84,33 @@ TARGET_FOLDERS = {
     "codegen/cuda/link": {"codegen", "codegen/cuda", "codegen/cuda/lower", "codegen/program"},
 }
 
-# The same of the command line, which may include all rooms.
-TOOL_FOLDERS = {
-    "tools/hova/options": set(),
-    "tools/hova/guard": {"tools/hova/options"},
-    "tools/hova/output": {"tools/hova/options"},
-    "tools/hova/session": {"tools/hova/guard", "tools/hova/options"},
-    "tools/hova/verbs": {
-        *("tools/hova/guard", "tools/hova/options", "tools/hova/output", "tools/hova/session"),
-    },
+LIBRARIES = ("tools/inspect", "tools/page", "tools/plugins")
+
+# The same of the library inside compiled programs, and of the tools, which may include all rooms.
+OTHER_FOLDERS = {
+    "runtime": set(),
+    "runtime/cpu": {"runtime"},
+    "runtime/emulation": {"runtime"},
+    "runtime/cuda": {"runtime", "runtime/emulation"},
+    "runtime/main": {"runtime", "runtime/cpu"},
+    "tools": {"tools/plugins"},
+    "tools/bench": set(),
     "tools/hova": {"tools/hova/guard", "tools/hova/verbs"},
+    "tools/hova/options": set(LIBRARIES),
+    "tools/hova/guard": {*LIBRARIES, "tools/hova/options"},
+    "tools/hova/output": {*LIBRARIES, "tools/hova/options"},
+    "tools/hova/session": {*LIBRARIES, "tools/hova/guard", "tools/hova/options"},
+    "tools/hova/verbs": {
+        *(*LIBRARIES, "tools/hova/guard", "tools/hova/options", "tools/hova/output", "tools/hova/session"),
+    },
+    "tools/hova-lsp-server": {"tools"},
+    "tools/hova-opt": {"tools/plugins"},
+    "tools/hova-reduce": {"tools"},
+    "tools/hova-tblgen": set(),
+    "tools/inspect": set(),
+    "tools/page": set(),
+    "tools/plugins": set(),
+    "tools/python": set(),
 }
 
 
@@ -123,16 +140,19 @@ def folder(name):
 
 
 def folders(*under):
-    return {folder(path.as_posix()) for room in under for path in files(".h", ".cpp", ".td", under=room)}
+    return {folder(path.as_posix()) for room in under for path in files(".h", ".c", ".cpp", ".td", under=room)}
 
 
 def test_every_folder_of_a_room_is_listed():
     assert folders("dialect/", "frontend/") == set(FOLDERS)
-    assert folders("tools/hova/") == set(TOOL_FOLDERS)
 
 
 def test_every_folder_of_a_target_is_listed():
     assert {name for name in folders("codegen/") if "/" in name} == set(TARGET_FOLDERS)
+
+
+def test_every_folder_of_the_runtime_and_the_tools_is_listed():
+    assert folders("runtime/", "tools/") == set(OTHER_FOLDERS)
 
 
 def arrows(name, known, allowed):
@@ -155,9 +175,15 @@ def test_no_arrow_points_back_inside_a_target(name):
     assert arrows(name, lambda other: other.startswith("codegen/"), TARGET_FOLDERS[name]) == []
 
 
-@pytest.mark.parametrize("name", list(TOOL_FOLDERS))
-def test_no_arrow_points_back_inside_the_command_line(name):
-    assert arrows(name, lambda other: other.startswith("tools/hova"), TOOL_FOLDERS[name]) == []
+@pytest.mark.parametrize("name", list(OTHER_FOLDERS))
+def test_no_arrow_points_back_inside_the_runtime_and_the_tools(name):
+    room = f"{name.split('/')[0]}/"
+    assert arrows(name, lambda other: f"{other}/".startswith(room), OTHER_FOLDERS[name]) == []
+
+
+def test_no_table_of_folders_has_a_circle():
+    for table in (FOLDERS, TARGET_FOLDERS, OTHER_FOLDERS):
+        assert circle(table) == []
 
 
 def circle(arrows):
