@@ -316,12 +316,12 @@ def cases_of(options):
 
 
 def output_folder(options):
-    """Only whole suites are kept with the sources."""
+    """Whole suites have a folder for their commit."""
     if options.out:
         return options.out
     if options.model or options.models or options.quick:
         return BUILD / "bench/results"
-    return SOURCE / "docs/bench" / commit(SOURCE)
+    return BUILD / "bench/results" / commit(SOURCE)
 
 
 def results_name(options):
