@@ -3,6 +3,7 @@
 
 #include "tools/hova/options/Arguments.h"
 #include "frontend/reader/Suggest.h"
+#include "tools/hova/options/Suggestions.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Option/Arg.h"
 #include "llvm/Option/Option.h"
@@ -185,26 +186,35 @@ void Arguments::inherit(ArrayRef<std::string> recorded,
                missing, missingCount);
 }
 
+/// An option that there is not, or not in this verb. Its value may be the next
+/// word, which was taken for another one then.
+UnknownOption Arguments::unknownOption(const opt::Arg &argument) const {
+  auto [name, value] = StringRef(argument.getSpelling()).split('=');
+  size_t next = argument.getIndex() + 1;
+  if (value.empty() && next < given.size() && *given[next] != '-') {
+    value = given[next];
+  }
+  std::vector<std::string> inputs = values(OPT_INPUT);
+  return {name.str(), value.str(), inputs.empty() ? "" : inputs.front()};
+}
+
 /// An option of another verb is known, but not here.
 void Arguments::checkUnknown() {
-  for (const opt::Arg *unknown : list.filtered(OPT_UNKNOWN)) {
-    StringRef text = unknown->getSpelling();
-    StringRef name = text.take_until([](char c) { return c == '='; });
+  for (const opt::Arg *argument : list.filtered(OPT_UNKNOWN)) {
+    UnknownOption unknown = unknownOption(*argument);
+    StringRef name = unknown.name;
     std::string nearest;
     // Of two lengths, because the table holds `--set=` and `--set`.
     if (getOptions().findNearest(name, nearest, opt::Visibility(~0U), 2, 0) ==
             0 ||
         getOptions().findNearest((name + "=").str(), nearest,
                                  opt::Visibility(~0U), 2, 0) == 0) {
-      usageError("'hova " + info->name + "' takes no option '" + name + "'");
+      usageError("'hova " + info->name + "' takes no option '" + name + "'" +
+                 suggestOtherOption(*info, unknown));
       continue;
     }
-    unsigned limit = std::max<unsigned>(1, name.size() / 3);
-    bool isNear = getOptions().findNearest(name, nearest,
-                                           opt::Visibility(info->visibility), 4,
-                                           limit) <= limit;
-    usageError("unknown option '" + text + "'" +
-               (isNear ? "; did you mean '" + nearest + "'?" : ""));
+    usageError("unknown option '" + StringRef(argument->getSpelling()) + "'" +
+               suggestOption(*info, unknown));
   }
 }
 

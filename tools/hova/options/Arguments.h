@@ -86,6 +86,13 @@ const llvm::opt::OptTable &getOptions();
 /// others are possible.
 llvm::SmallVector<llvm::StringRef> getWords(llvm::opt::OptSpecifier id);
 
+/// An option that a verb does not have, where it stands on a command line.
+struct UnknownOption {
+  std::string name;  ///< "--batch"
+  std::string value; ///< after `=`, or the next word; may be empty
+  std::string model; ///< the description of the line; may be empty
+};
+
 /// What follows a verb, parsed. Mistakes in values are found by the readers
 /// below, which print a message and leave the status of `failed`.
 class Arguments {
@@ -145,6 +152,7 @@ public:
   std::string commandLine() const;
 
 private:
+  UnknownOption unknownOption(const llvm::opt::Arg &argument) const;
   void checkUnknown();
   void checkEmpty();
 

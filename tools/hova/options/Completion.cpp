@@ -5,10 +5,9 @@
 #include "codegen/Pipeline.h"
 #include "codegen/targets/Extensions.h"
 #include "codegen/targets/Targets.h"
-#include "frontend/description/ModelSpec.h"
-#include "frontend/reader/Json.h"
 #include "passes/OptionalPasses.h"
 #include "tools/hova/options/Arguments.h"
+#include "tools/hova/options/Suggestions.h"
 #include "tools/hova/options/Topics.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Option/Arg.h"
@@ -94,19 +93,8 @@ unsigned Line::optionOf(StringRef spelling) const {
   return 0;
 }
 
-/// What can be read of the description, mistakes or not; null: nothing.
 std::unique_ptr<frontend::ModelSpec> Line::description() const {
-  StringRef path = words.getLastArgValue(OPT_INPUT);
-  // Standard input is the shell's.
-  if (path.empty() || path == "-" || verb.operand != kDescription) {
-    return nullptr;
-  }
-  auto source = reader::Source::read(path.str(), reader::Limits().bytes);
-  if (!source) {
-    return nullptr;
-  }
-  reader::Diagnostics unheard(std::move(source));
-  return frontend::readModelSpec(unheard);
+  return peekDescription(verb, words.getLastArgValue(OPT_INPUT));
 }
 
 /// Names that are separated by commas, each once.
