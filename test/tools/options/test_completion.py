@@ -12,6 +12,7 @@ import re
 import select
 import shutil
 import subprocess
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -105,6 +106,11 @@ def test_a_description_that_cannot_be_read_has_no_parameters(model):
     assert candidates("compile", model, "--set", "") == []
 
 
+def test_what_waits_in_a_fifo_is_not_read(tmp_path):
+    os.mkfifo(tmp_path / "m.json")
+    assert candidates("compile", tmp_path / "m.json", "--set", "") == []
+
+
 def test_passes_are_offered_once():
     passes = candidates("compile", "m.json", "--without", "")
     assert len(passes) > 3 and all(name.startswith("hova-") for name in passes)
@@ -120,6 +126,7 @@ class Shell:
     """An interactive shell at a terminal."""
 
     def __init__(self, name, folder):
+        self.folder = folder
         arguments = {"bash": ["--norc", "--noprofile", "-i"], "zsh": ["-f", "-i"]}[name]
         environment = {"PATH": f"{HOVA.parent}:/usr/bin:/bin", "HOME": str(folder), "TERM": "dumb", "LC_ALL": "C.UTF-8"}
         self.process, self.terminal = pty.fork()
@@ -192,8 +199,33 @@ def test_a_shell_completes(shell, typed, completed):
     assert shell.complete(typed) == completed
 
 
-def fish(folder, line):
-    script = f"hova completion fish | source; complete -C {line!r}"
+@contextmanager
+def unpacked(folder):
+    """A program `hova` in a folder, as an archive may bring one, which must not run before Enter."""
+    program = folder / "hova"
+    program.write_text(f"#!/bin/sh\ntouch {folder}/ran\nprintf 'completely\\t\\n'\n")
+    program.chmod(0o755)
+    yield program
+    program.unlink()
+    assert not (folder / "ran").exists()
+
+
+def test_a_key_runs_the_installed_hova_alone(shell):
+    with unpacked(shell.folder) as program:
+        for word in ("./hova", str(program), "~/hova"):
+            assert shell.complete(f"{word} comple") == f"{word} completion "
+        assert shell.complete("./hova compile lm.json --set atten") == "./hova compile lm.json --set attention="
+        # Another folder than the one that was meant when PATH was made.
+        shell.type("PATH=.:$PATH; echo near''by\n")
+        shell.read("nearby")
+        assert shell.complete("hova comple") == "hova comple"
+        shell.type("PATH=${PATH#.:}; echo away''again\n")
+        shell.read("awayagain")
+    assert shell.complete("hova comple") == "hova completion "
+
+
+def fish(folder, line, before="true"):
+    script = f"hova completion fish | source; {before}; complete -C {line!r}"
     environment = {"PATH": f"{HOVA.parent}:/usr/bin:/bin", "HOME": str(folder), "LC_ALL": "C.UTF-8"}
     done = subprocess.run(["fish", "-c", script], env=environment, cwd=folder, capture_output=True, text=True, check=True)
     return [entry.split("\t")[0] for entry in done.stdout.splitlines()]
@@ -213,3 +245,11 @@ def test_fish_completes(tmp_path):
     assert fish(tmp_path, "hova compile lm.json --weights we") == ["weights.safetensors"]
     assert fish(tmp_path, "hova compile lm.json --dump-ir ") == ["dumps/"]
     assert fish(tmp_path, "hova check ") == ["dumps/", "lm.json"]
+
+
+@pytest.mark.skipif(not shutil.which("fish"), reason="fish is not installed")
+def test_fish_runs_the_installed_hova_alone(tmp_path):
+    with unpacked(tmp_path) as program:
+        for word in ("./hova", program):
+            assert fish(tmp_path, f"{word} comple") == ["completion"]
+        assert fish(tmp_path, "hova comple", before="set -p PATH .") == []

@@ -3,6 +3,10 @@
 //
 // The scripts know nothing of hova but how it answers (Completion.h): they give
 // it the words, and turn lines into what their shell offers.
+//
+// They ask the hova that is installed, whatever hova was typed: `./hova` may
+// have come with an archive, and a key that completes must run nothing of it.
+// So a folder that PATH names from where one stands does not count either.
 
 #include "tools/hova/verbs/Verbs.h"
 #include "llvm/ADT/StringSwitch.h"
@@ -12,6 +16,9 @@ namespace hova::tool {
 static constexpr llvm::StringLiteral kBash = R"script(# bash completion for hova
 
 _hova() {
+  local installed
+  installed=$(type -P hova)
+  [[ $installed == /* ]] || return 0
   # Bash cuts words at '=' and ':'. Parts without a space between are one word;
   # 'kept' is what of the last one stays as it is.
   local line=${COMP_LINE:0:COMP_POINT} part word="" kept="" words=() i
@@ -58,7 +65,7 @@ _hova() {
       [[ $candidate == *[=\(] ]] && compopt -o nospace
       ;;
     esac
-  done < <("${words[0]}" completion --candidates "${words[@]:1}" 2>/dev/null)
+  done < <("$installed" completion --candidates "${words[@]:1}" 2>/dev/null)
   COMPREPLY=("${COMPREPLY[@]#"$kept"}")
 } && complete -F _hova hova
 )script";
@@ -67,11 +74,13 @@ static constexpr llvm::StringLiteral kZsh = R"script(#compdef hova
 # zsh completion for hova
 
 _hova() {
-  local line candidate what prefix
+  local line candidate what prefix installed
   local -a asked lines closed open
+  installed=$(whence -p hova)
+  [[ $installed == /* ]] || return 1
   asked=("${(@Q)words[2,CURRENT-1]}" "${(Q)PREFIX}")
   asked=("${(@)asked/#\~\//$HOME/}")
-  lines=("${(@f)$("${(Q)words[1]/#\~\//$HOME/}" completion --candidates "${asked[@]}" 2>/dev/null)}")
+  lines=("${(@f)$("$installed" completion --candidates "${asked[@]}" 2>/dev/null)}")
   for line in "${lines[@]}"; do
     candidate=${line%%$'\t'*}
     what=${line#*$'\t'}
@@ -106,9 +115,11 @@ fi
 static constexpr llvm::StringLiteral kFish = R"script(# fish completion for hova
 
 function __hova_candidates
+    set -l installed (command -s hova)
+    string match -q '/*' -- $installed; or return
     set -l words (commandline -opc) (commandline -ct)
     set -l typed $words[-1]
-    for line in ($words[1] completion --candidates $words[2..] 2>/dev/null)
+    for line in ($installed completion --candidates $words[2..] 2>/dev/null)
         set -l parts (string split -m 1 \t -- $line)
         if not string match -q ':*' -- $line
             printf '%s\n' $line
