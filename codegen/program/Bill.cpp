@@ -3,6 +3,7 @@
 
 #include "codegen/program/Bill.h"
 
+#include "codegen/JsonText.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Object/ELFObjectFile.h"
 #include "llvm/Support/Compression.h"
@@ -19,6 +20,9 @@ namespace hova {
 
 /// Descriptions are at most as long (reader::Limits).
 static constexpr uint64_t kMostDescriptionBytes = 16 << 20;
+
+/// Of options, names and a line for each site; 100,000 sites have less.
+static constexpr uint64_t kMostBillBytes = 64 << 20;
 
 static Error rejected(const Twine &message) {
   return createStringError(std::make_error_code(std::errc::invalid_argument),
@@ -160,7 +164,24 @@ std::string writeBill(const Bill &bill) {
 // Reading
 //===----------------------------------------------------------------------===//
 
+/// Before a file is read as a whole: a device has no end, and what is in a FIFO
+/// is gone then.
+static Error checkRegular(StringRef path) {
+  sys::fs::file_status status;
+  if (std::error_code error = sys::fs::status(path, status)) {
+    return createFileError(path, error);
+  }
+  // Reading a folder fails by itself, in the system's words.
+  bool isRead = status.type() == sys::fs::file_type::regular_file ||
+                status.type() == sys::fs::file_type::directory_file;
+  return isRead ? Error::success()
+                : createFileError(path, rejected("it is no regular file"));
+}
+
 Expected<HashedFile> hashFile(StringRef path) {
+  if (Error error = checkRegular(path)) {
+    return std::move(error);
+  }
   Expected<sys::fs::file_t> file = sys::fs::openNativeFileForRead(path);
   if (!file) {
     return createFileError(path, file.takeError());
@@ -232,7 +253,12 @@ static Error unpack(StringRef section, Bill &bill) {
 static Expected<Bill> parse(StringRef section,
                             function_ref<std::string(StringRef)> refuse) {
   auto [json, description] = section.split('\0').second.split('\0');
-  Expected<json::Value> value = json::parse(json);
+  if (json.size() > kMostBillBytes) {
+    return rejected("its bill has " + Twine(json.size()) +
+                    " bytes, and at most " + Twine(kMostBillBytes) +
+                    " are read");
+  }
+  Expected<json::Value> value = parseJsonText(json);
   if (!value) {
     return joinErrors(rejected("its bill is no JSON"), value.takeError());
   }
@@ -264,6 +290,9 @@ static Expected<Bill> parse(StringRef section,
 /// Calls `read` with the ELF file at `path`.
 template <typename Result, typename Read>
 static Expected<Result> readElf(StringRef path, Read read) {
+  if (Error error = checkRegular(path)) {
+    return std::move(error);
+  }
   auto buffer = MemoryBuffer::getFile(path, /*IsText=*/false,
                                       /*RequiresNullTerminator=*/false);
   if (!buffer) {

@@ -168,11 +168,21 @@ def test_the_output_is_not_the_program(folder):
         ("missing", "'missing': No such file or directory", 74),
         (MHA, "it is no program of hova", 1),
         (HOVA, "it has no section '.hova_bill'", 1),
-        ("/dev/null", "it is no program of hova", 1),
+        ("/dev/null", "it is no regular file", 1),
+        ("/dev/zero", "it is no regular file", 1),
     ],
 )
 def test_what_is_no_program_is_told(path, message, status):
     assert message in hova("compile", "--reproduce", path, "-o", "again", status=status)
+
+
+def test_what_has_no_end_is_not_read(folder):
+    hova("compile", MHA, "-o", "program")
+    os.mkfifo("fifo")
+    for path in ("/dev/zero", "fifo"):
+        assert "it is no regular file" in hova("compile", path, "--reproduce", "program", "-o", "again", status=1)
+        said = hova("compile", "--reproduce", "program", "-o", path, status=2)
+        assert f"so it writes a regular file, which '{path}' is not" in said
 
 
 def change(program, old, new):
@@ -191,7 +201,11 @@ def test_a_changed_bill_loads_and_overwrites_nothing(folder):
     hashed = sha256(MHA).encode()
     assert "not the one whose hash it has" in change("program", hashed, hashed[::-1])
     assert "its bill is no JSON" in change("program", b'{"compiler"', b'["compiler"')
-    start = (folder / "program").read_bytes().index(section("program")[2])
+    deep = b'{"compiler"' + b"[" * 100
+    contents = (folder / "program").read_bytes()
+    start = contents.index(deep[:11])
+    assert "nested 101 deep, and at most 64 are read" in change("program", contents[start : start + len(deep)], deep)
+    start = contents.index(section("program")[2])
     contents = bytearray((folder / "program").read_bytes())
     contents[start + 20] ^= 0xFF
     Path("changed").write_bytes(contents)

@@ -5,6 +5,7 @@
 #include "tools/plugins/PluginStamp.h"
 #include "llvm/Demangle/Demangle.h"
 #include "llvm/Object/ELFObjectFile.h"
+#include "llvm/Support/FileSystem.h"
 #include <dlfcn.h>
 
 using namespace llvm;
@@ -53,6 +54,10 @@ static std::string readStamp(const object::ObjectFile &file) {
 
 /// Looks at the file alone.
 static Error check(const std::string &path) {
+  // A device has no end, and the reader of objects looks for one.
+  if (sys::fs::exists(path) && !sys::fs::is_regular_file(path)) {
+    return refuse("cannot load '" + path + "': it is no regular file");
+  }
   auto file = object::ObjectFile::createObjectFile(path);
   if (!file) {
     return refuse("cannot load '" + path + "': " + toString(file.takeError()));

@@ -161,3 +161,8 @@ def test_feed_forward_by_hand_is_named(tmp_path):
 ], ids=["operator", "linears", "two inputs", "read outside", "norm"])
 def test_what_is_none_is_not_named(tmp_path, layers):
     assert written(tmp_path, network(*layers))[0] == []
+
+
+def test_what_nests_too_deep_is_no_report(tmp_path):
+    (tmp_path / "report.json").write_text("[" * 100000)
+    assert f"{tmp_path}/report.json:1:" in hova("explain", DIGITS, f"--diff={tmp_path}/report.json", status=1)

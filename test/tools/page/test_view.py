@@ -228,6 +228,8 @@ def test_gpu_shows_ptx():
     (["--peak=-1", "--benchmark-file=TIMES"], 2, "got '-1'"),
     (["--benchmark-file=MISSING"], 74, "No such file or directory"),
     (["--benchmark-file=BROKEN"], 1, "is no JSON"),
+    (["--benchmark-file=DEEP"], 1, "is no JSON: nested 100000 deep, and at most 64 are read"),
+    (["--benchmark-file=/dev/zero"], 1, "has more than the 268435456 bytes that a benchmark has at most"),
     (["--benchmark-file=EMPTY"], 1, "has no 'profile' with 'kernels'"),
     (["--input=y=TIMES"], 1, "the model has no input 'y'; there is image"),
     (["--input=TIMES"], 1, "times.json"),
@@ -235,9 +237,10 @@ def test_gpu_shows_ptx():
     (["--benchmark-file=TIMES", "--without=hova-fuse-kernels"], 1, "is of another program: its kernel 1 is "),
 ])
 def test_mistakes_leave_no_page(digits, tmp_path, options, status, expected):
-    files = {"TIMES": digits / "times.json", "MISSING": tmp_path / "missing", "BROKEN": tmp_path / "broken", "EMPTY": tmp_path / "empty"}
+    files = {"TIMES": digits / "times.json", "MISSING": tmp_path / "missing", "BROKEN": tmp_path / "broken", "EMPTY": tmp_path / "empty", "DEEP": tmp_path / "deep"}
     files["BROKEN"].write_text("{")
     files["EMPTY"].write_text("{}")
+    files["DEEP"].write_text("[" * 100000)
     for name, path in files.items():
         options = [option.replace(name, str(path)) for option in options]
     assert expected in hova("view", DIGITS, *options, "-o", tmp_path / "page.html", status=status)

@@ -1,17 +1,15 @@
 //===- Benchmark.cpp - What a program has measured of itself --------------===//
 // SPDX-License-Identifier: Apache-2.0
 
+#include "codegen/JsonText.h"
+#include "frontend/reader/Source.h"
 #include "tools/hova/verbs/Benchmark.h"
 #include "frontend/reader/Text.h"
 #include "llvm/Support/FormatVariadic.h"
-#include "llvm/Support/MemoryBuffer.h"
 
 using namespace llvm;
 
 namespace hova::tool {
-
-/// A benchmark of 200,000 kernels has less.
-constexpr uint64_t kMostBenchmarkBytes = 256 << 20;
 
 std::optional<Peak> readPeak(const Arguments &arguments) {
   if (!arguments.has(OPT_peak)) {
@@ -45,18 +43,18 @@ static int reject(StringRef path, const Twine &why) {
 }
 
 int readBenchmark(StringRef path, std::optional<json::Object> &benchmark) {
-  auto buffer = MemoryBuffer::getFile(path);
-  if (!buffer) {
+  auto source = reader::Source::read(path.str(), kMostBenchmarkBytes);
+  if (!source) {
     printError("cannot read '" + reader::escaped(path.str()) +
-               "': " + buffer.getError().message());
+               "': " + StringRef(::strerror(errno)));
     return InputOutput;
   }
-  if ((*buffer)->getBufferSize() > kMostBenchmarkBytes) {
-    return reject(path, "has " + Twine((*buffer)->getBufferSize()) +
-                            " bytes, and a benchmark at most " +
-                            Twine(kMostBenchmarkBytes));
+  // How long a longer one is, a device or a FIFO does not say.
+  if (source->text().size() > kMostBenchmarkBytes) {
+    return reject(path, "has more than the " + Twine(kMostBenchmarkBytes) +
+                            " bytes that a benchmark has at most");
   }
-  Expected<json::Value> parsed = json::parse((*buffer)->getBuffer());
+  Expected<json::Value> parsed = parseJsonText(source->text());
   if (!parsed) {
     return reject(path, "is no JSON: " + toString(parsed.takeError()));
   }

@@ -18,6 +18,9 @@ struct Peak {
 /// What --peak says; mistakes are in `arguments`.
 std::optional<Peak> readPeak(const Arguments &arguments);
 
+/// A benchmark of 200,000 kernels has less.
+constexpr uint64_t kMostBenchmarkBytes = 256 << 20;
+
 /// Reads what a program has written with --benchmark-out. Ok, or the status of
 /// what is wrong with the file, after a message.
 int readBenchmark(llvm::StringRef path,

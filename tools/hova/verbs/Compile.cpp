@@ -12,6 +12,7 @@
 #include "tools/hova/verbs/Verbs.h"
 #include "tools/inspect/DeviceReports.h"
 #include "tools/inspect/Verdicts.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 
 using namespace mlir;
@@ -206,6 +207,12 @@ void Compilation::readProduct() {
                          " is no text: give it a file with '-o'");
   }
   nameFiles();
+  bool isRead = session.record() && llvm::sys::fs::exists(options.output);
+  if (isRead && !llvm::sys::fs::is_regular_file(options.output)) {
+    arguments.usageError("--reproduce compares what it has written, so it "
+                         "writes a regular file, which '" +
+                         options.output + "' is not");
+  }
   refuseIdleOptions();
   refuseForeignProduct();
   if (product->oneLevel && options.countLevels() > 1) {

@@ -4,6 +4,7 @@
 // The verdicts on sites and of passes that rewrite, for people or as one JSON
 // object; with --diff, what differs from those of another compilation.
 
+#include "codegen/JsonText.h"
 #include "codegen/Pipeline.h"
 #include "tools/hova/output/Files.h"
 #include "tools/hova/session/CompileSettings.h"
@@ -143,17 +144,22 @@ llvm::json::Object Explanation::json() {
 // Differences
 //===----------------------------------------------------------------------===//
 
+/// A report of 100,000 kernels has less.
+constexpr uint64_t kMostReportBytes = 256 << 20;
+
 /// What `hova explain --format=json` has written into this file; nothing where
 /// it holds something else.
 static std::optional<llvm::json::Object> readReport(llvm::StringRef path) {
-  if (!llvm::sys::fs::is_regular_file(path)) {
+  uint64_t size = 0;
+  if (!llvm::sys::fs::is_regular_file(path) ||
+      llvm::sys::fs::file_size(path, size) || size > kMostReportBytes) {
     return std::nullopt;
   }
   auto buffer = llvm::MemoryBuffer::getFile(path);
   if (!buffer) {
     return std::nullopt;
   }
-  auto parsed = llvm::json::parse((*buffer)->getBuffer());
+  auto parsed = parseJsonText((*buffer)->getBuffer());
   if (!parsed) {
     llvm::consumeError(parsed.takeError());
     return std::nullopt;
