@@ -104,6 +104,32 @@ def test_what_is_no_program_is_told(arguments, status, message):
     assert (done.returncode, message in done.stderr, done.stdout) == (status, True, ""), done.stderr
 
 
+def script(path, text):
+    path.write_text(f"#!/bin/sh\n{text}\n")
+    path.chmod(0o755)
+    return path
+
+
+@pytest.mark.parametrize("name, number, what", [("SEGV", 11, "Segmentation fault"), ("KILL", 9, "Killed")])
+def test_a_program_that_a_signal_has_ended_is_told(tmp_path, name, number, what):
+    dying = script(tmp_path / "my model", f"echo before; kill -{name} $$")
+    done = run(HOVA, "profile", dying, "--", "--threads=2")
+    assert (done.returncode, done.stdout) == (128 + number, "")
+    assert f"hova: error: '{dying}' was ended by SIG{name} ({what})\n" in done.stderr
+    assert f"it ran as: '{dying}' --threads=2 --random-inputs=0 --benchmark --benchmark-out=-\n" in done.stderr
+
+
+def test_a_program_that_never_ends_its_output_is_ended(tmp_path):
+    done = run(HOVA, "profile", script(tmp_path / "endless", "trap '' PIPE; exec cat /dev/zero"))
+    assert done.returncode == 1 and "has written more than the 268435456 bytes that a benchmark has at most" in done.stderr
+
+
+def test_output_that_is_nested_deep_is_no_profile(tmp_path):
+    deep = script(tmp_path / "deep", "head -c 1000000 /dev/zero | tr '\\0' '['")
+    done = run(HOVA, "profile", deep)
+    assert done.returncode == 1 and "has measured no profile" in done.stderr
+
+
 def test_the_status_of_the_program_is_passed_on(program):
     done = run(HOVA, "profile", program, "--", "--bogus")
     assert done.returncode == 2 and "unknown option '--bogus'" in done.stderr

@@ -4,7 +4,10 @@
 // Runs a compiled program with --benchmark-out and prints what it measured: the
 // time of every place of the description, of every kernel and of its stages.
 
+#include "codegen/JsonText.h"
+#include "codegen/ShellWord.h"
 #include "frontend/reader/Text.h"
+#include "tools/hova/verbs/Benchmark.h"
 #include "tools/hova/verbs/Verbs.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Format.h"
@@ -32,24 +35,68 @@ struct Outcome {
   int status = Ok;
 };
 
-std::string readAll(int descriptor) {
+/// At most a benchmark and one byte, by which more is recognised.
+std::string readOutput(int descriptor) {
   std::string text;
   char buffer[1 << 14];
-  for (;;) {
+  while (text.size() <= kMostBenchmarkBytes) {
     ssize_t count = ::read(descriptor, buffer, sizeof buffer);
     if (count > 0) {
       text.append(buffer, static_cast<size_t>(count));
     } else if (count == 0 || errno != EINTR) {
-      return text;
+      break;
     }
   }
+  return text;
 }
 
-int statusOf(pid_t child) {
+int waitFor(pid_t child) {
   int status = 0;
   while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
-  return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+  return status;
+}
+
+/// "SIGSEGV (Segmentation fault)"
+std::string nameOfSignal(int signal) {
+  const char *name = ::sigabbrev_np(signal);
+  return (name ? "SIG" + Twine(name) : "signal " + Twine(signal)).str() + " (" +
+         ::strsignal(signal) + ")";
+}
+
+/// Says why a program that a signal has ended has said nothing.
+void tellSignal(int signal, ArrayRef<std::string> command) {
+  std::string words;
+  for (const std::string &word : command) {
+    words += (words.empty() ? "" : " ") + shellWord(word);
+  }
+  printError("'" + reader::escaped(command.front()) + "' was ended by " +
+                 nameOfSignal(signal),
+             {"it ran as: " + reader::escaped(words)});
+}
+
+/// What a program writes until it ends. The status is the one that a shell
+/// would have.
+Outcome outcomeOf(pid_t child, int output, ArrayRef<std::string> command) {
+  Outcome outcome;
+  outcome.text = readOutput(output);
+  if (outcome.text.size() > kMostBenchmarkBytes) {
+    ::kill(child, SIGKILL);
+    waitFor(child);
+    printError("'" + reader::escaped(command.front()) +
+               "' has written more than the " + Twine(kMostBenchmarkBytes) +
+               " bytes that a benchmark has at most");
+    outcome.status = Rejected;
+    return outcome;
+  }
+  int status = waitFor(child);
+  if (WIFSIGNALED(status)) {
+    tellSignal(WTERMSIG(status), command);
+    outcome.status = 128 + WTERMSIG(status);
+  } else {
+    outcome.status = WEXITSTATUS(status);
+  }
+  return outcome;
 }
 
 /// Runs `path`; a status of Rejected where it cannot be started.
@@ -77,12 +124,12 @@ Outcome execute(const std::string &path, std::vector<std::string> words) {
   ::close(ends[1]);
   Outcome outcome;
   if (error) {
-    printError("cannot run '" + path + "': " + StringRef(::strerror(error)),
+    printError("cannot run '" + reader::escaped(path) +
+                   "': " + StringRef(::strerror(error)),
                {"'hova compile MODEL.json -o PROGRAM' makes a program"});
     outcome.status = error == ENOENT ? InputOutput : Rejected;
   } else {
-    outcome.text = readAll(ends[0]);
-    outcome.status = statusOf(child);
+    outcome = outcomeOf(child, ends[0], words);
   }
   ::close(ends[0]);
   return outcome;
@@ -243,7 +290,7 @@ int runProfile(Arguments &arguments) {
   if (outcome.status != Ok) {
     return outcome.status; // The program has said why.
   }
-  Expected<json::Value> parsed = json::parse(outcome.text);
+  Expected<json::Value> parsed = parseJsonText(outcome.text);
   const json::Object *measured = parsed ? parsed->getAsObject() : nullptr;
   const json::Object *profile =
       measured ? measured->getObject("profile") : nullptr;
