@@ -44,7 +44,7 @@ Name: @NAME@
 Description: Compiled model @PREFIX@
 Version: @VERSION@
 Cflags: -I${includedir}
-Libs: -L${libdir} @LINK@
+Libs: -L${libdir} @LINK@ -Wl,-rpath,${libdir}
 )";
 
 static constexpr llvm::StringLiteral kCMake =

@@ -133,17 +133,22 @@ def test_a_package_without_a_file_is_not_found(packaged, missing):
 
 @pytest.mark.skipif(not shutil.which("pkg-config"), reason="pkg-config is not installed")
 @pytest.mark.parametrize("name", ["digits", "libdigits"])
-def test_pkg_config_finds_a_model_by_its_name(tmp_path, name, monkeypatch):
-    package(tmp_path, name)
-    monkeypatch.setenv("PKG_CONFIG_PATH", str(tmp_path))
+def test_pkg_config_links_a_program_that_starts(tmp_path, name, monkeypatch):
+    model = tmp_path / "model"
+    model.mkdir()
+    package(model, name)
+    monkeypatch.setenv("PKG_CONFIG_PATH", str(model))
     flags = run("pkg-config", "--cflags", "--libs", "digits").split()
     if name == "libdigits":
         # The header is called as the library.
-        flags.append("-include" + str(tmp_path / "libdigits.h"))
-        (tmp_path / "digits.h").touch()
+        flags.append("-include" + str(model / "libdigits.h"))
+        (model / "digits.h").touch()
     program = tmp_path / "classify"
-    run("clang-22", EXAMPLE / "classify.c", *flags, "-Wl,-rpath,$ORIGIN", "-o", program)
+    run("clang-22", EXAMPLE / "classify.c", *flags, "-o", program)
     assert "the picture shows a" in run(program)
+    # For a program that brings the library along.
+    only = run("pkg-config", "--libs-only-L", "--libs-only-l", "digits")
+    assert "-rpath" not in only and str(model) in only
     assert run("pkg-config", "--variable=model", "digits").strip() == "digits"
     assert run("pkg-config", "--modversion", "digits").strip() == run(HOVA, "--version").split()[1]
 
