@@ -6,6 +6,7 @@
 #include "runtime/Elements.h"
 #include "runtime/Npy.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /// Whether name, type and shape of an input or output can be what a compiler
@@ -59,14 +60,18 @@ static hova_status check_shape(const hova_tensor_info *info,
   if (equal) {
     return HOVA_OK;
   }
-  char expected[192], found[192];
+  char expected[192], found[192], hint[96] = "";
   hova_format_shape(expected, sizeof expected, info->rank, info->dims);
   bool printable = tensor->shape && tensor->ndim >= 0 && tensor->ndim <= 64;
   hova_format_shape(found, sizeof found, printable ? tensor->ndim : 0,
                     tensor->shape);
-  return hova_fail(error, HOVA_REJECTED, "%s '%s' expects shape %s, got %s",
+  if (tensor->shape && tensor->ndim == info->rank) {
+    hova_format_batch_hint(hint, sizeof hint, info->rank, info->dims,
+                           tensor->shape);
+  }
+  return hova_fail(error, HOVA_REJECTED, "%s '%s' expects shape %s, got %s%s",
                    role, info->name, expected,
-                   printable || tensor->ndim == 0 ? found : "none");
+                   printable || tensor->ndim == 0 ? found : "none", hint);
 }
 
 /// A dim of 1 has no step, so its stride may be anything.
@@ -79,6 +84,23 @@ static bool is_dense(const hova_tensor *tensor) {
     step *= tensor->shape[i];
   }
   return true;
+}
+
+/// "f64", "u8", as far as a type has such a name; otherwise what DLPack says.
+static const char *format_type(char *text, size_t size, hova_data_type type) {
+  static const char *const kinds[] = {
+      [0] = "i", [1] = "u", [2] = "f", [4] = "bf", [5] = "complex"};
+  const char *kind =
+      type.code < sizeof kinds / sizeof *kinds ? kinds[type.code] : NULL;
+  if (type.code == 6 && type.bits == 8 && type.lanes == 1) {
+    snprintf(text, size, "bool");
+  } else if (kind && type.lanes == 1) {
+    snprintf(text, size, "%s%u", kind, type.bits);
+  } else {
+    snprintf(text, size, "type code %u with %u bits and %u lanes", type.code,
+             type.bits, type.lanes);
+  }
+  return text;
 }
 
 /// Everything about one tensor that does not depend on its contents.
@@ -106,12 +128,10 @@ static hova_status check_tensor(const hova_tensor_info *info,
       hova_make_tensor(NULL, (hova_dtype)info->dtype, 0, NULL, NULL).dtype;
   if (tensor->dtype.code != expected.code ||
       tensor->dtype.bits != expected.bits || tensor->dtype.lanes != 1) {
-    return hova_fail(error, HOVA_REJECTED,
-                     "%s '%s' expects %s, got type code %u with %u bits and %u "
-                     "lanes",
-                     role, info->name, hova_dtype_name(info->dtype),
-                     tensor->dtype.code, tensor->dtype.bits,
-                     tensor->dtype.lanes);
+    char found[64];
+    return hova_fail(error, HOVA_REJECTED, "%s '%s' expects %s, got %s", role,
+                     info->name, hova_dtype_name(info->dtype),
+                     format_type(found, sizeof found, tensor->dtype));
   }
   hova_status status = check_shape(info, tensor, role, error);
   if (status != HOVA_OK) {

@@ -52,6 +52,19 @@ void hova_format_shape(char *text, size_t size, int32_t rank,
   }
 }
 
+void hova_format_batch_hint(char *text, size_t size, int32_t rank,
+                            const int64_t *expected, const int64_t *found) {
+  bool differs = rank > 0 && expected[0] != found[0] && found[0] > 0;
+  for (int32_t i = 1; i < rank; ++i) {
+    differs &= expected[i] == found[i];
+  }
+  text[0] = '\0';
+  if (differs) {
+    snprintf(text, size, "; --set batch=%lld compiles the model for as many",
+             (long long)found[0]);
+  }
+}
+
 //===----------------------------------------------------------------------===//
 // Reading
 //===----------------------------------------------------------------------===//

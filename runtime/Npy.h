@@ -52,6 +52,12 @@ bool hova_count_elements(int32_t rank, const int64_t *dims, uint64_t *count);
 void hova_format_shape(char *text, size_t size, int32_t rank,
                        const int64_t *dims);
 
+/// What to do where two shapes of a rank differ in the first axis alone, which
+/// is the batch of nearly every model: "; --set batch=8 compiles the model for
+/// as many". Otherwise empty.
+void hova_format_batch_hint(char *text, size_t size, int32_t rank,
+                            const int64_t *expected, const int64_t *found);
+
 #ifdef __cplusplus
 } // extern "C"
 #endif

@@ -163,10 +163,15 @@ readArgument(func::FuncOp main, unsigned index, ArrayRef<NamedFile> files) {
   }
   auto type = cast<ShapedType>(main.getArgumentTypes()[index]);
   if (failed(verifyCompatibleShape(type.getShape(), tensor->getShape()))) {
+    char hint[96] = "";
+    if (type.getRank() == tensor->getRank()) {
+      hova_format_batch_hint(hint, sizeof hint, type.getRank(),
+                             type.getShape().data(), tensor->getShape().data());
+    }
     return llvm::createStringError(
-        "input '%s' expects shape %s, %s has %s", name.c_str(),
+        "input '%s' expects shape %s, %s has %s%s", name.c_str(),
         shapeText(type.getShape()).c_str(), file->path.c_str(),
-        shapeText(tensor->getShape()).c_str());
+        shapeText(tensor->getShape()).c_str(), hint);
   }
   if (!accepts(type.getElementType(), tensor->getElement())) {
     return llvm::createStringError(

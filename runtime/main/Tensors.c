@@ -73,13 +73,17 @@ void hova_free_tensors(const hova_program *program, tensor_set *set) {
 // Inputs
 //===----------------------------------------------------------------------===//
 
-/// "; save it with array.astype('float32')" where the type is another one.
-static void format_hint(char *text, size_t size, hova_element expected,
-                        hova_element found) {
+/// "; save it with array.astype('float32')" where the type is another one, or
+/// what to do where the batch is.
+static void format_hint(char *text, size_t size, const hova_tensor_info *info,
+                        const hova_npy *npy) {
+  hova_element expected = hova_file_element(info->dtype);
   text[0] = '\0';
-  if (found != expected) {
+  if (npy->element != expected) {
     snprintf(text, size, "; save it with array.astype('%s')",
              hova_numpy_name(expected));
+  } else if (npy->rank == info->rank) {
+    hova_format_batch_hint(text, size, info->rank, info->dims, npy->dims);
   }
 }
 
@@ -94,10 +98,10 @@ static hova_status copy_input(const hova_tensor_info *info, const char *path,
       (npy->rank == 0 || memcmp(npy->dims, info->dims,
                                 (size_t)npy->rank * sizeof *npy->dims) == 0);
   if (npy->element != expected || !same_shape) {
-    char want[192], got[192], hint[64];
+    char want[192], got[192], hint[96];
     hova_format_shape(want, sizeof want, info->rank, info->dims);
     hova_format_shape(got, sizeof got, npy->rank, npy->dims);
-    format_hint(hint, sizeof hint, expected, npy->element);
+    format_hint(hint, sizeof hint, info, npy);
     return hova_fail(error, HOVA_REJECTED,
                      "input '%s' expects %s%s, got %s%s in '%s'%s", info->name,
                      hova_dtype_name(expected), want,

@@ -213,11 +213,25 @@ const Wrong wrongCalls[] = {
     {"gpu_memory", [](Call &c) { c.inputs[0].device.device_type = 2; },
      "expects CPU memory"},
     {"other_bits", [](Call &c) { c.inputs[0].dtype.bits = 64; },
-     "input 'x' expects f32"},
+     "input 'x' expects f32, got f64"},
     {"other_code", [](Call &c) { c.inputs[1].dtype.code = 1; },
-     "input 'ids' expects i64"},
+     "input 'ids' expects i64, got u64"},
+    {"complex_code",
+     [](Call &c) {
+       c.inputs[0].dtype.code = 5;
+       c.inputs[0].dtype.bits = 64;
+     },
+     "input 'x' expects f32, got complex64"},
+    {"bool_code",
+     [](Call &c) {
+       c.inputs[0].dtype.code = 6;
+       c.inputs[0].dtype.bits = 8;
+     },
+     "input 'x' expects f32, got bool"},
+    {"unknown_code", [](Call &c) { c.inputs[0].dtype.code = 200; },
+     "input 'x' expects f32, got type code 200 with 32 bits and 1 lanes"},
     {"other_lanes", [](Call &c) { c.outputs[0].dtype.lanes = 4; },
-     "output 'y' expects f32"},
+     "output 'y' expects f32, got type code 2 with 32 bits and 4 lanes"},
     {"other_rank", [](Call &c) { c.inputs[0].ndim = 1; },
      "expects shape [4, 8], got [4]"},
     {"negative_rank", [](Call &c) { c.inputs[0].ndim = -1; },
@@ -226,6 +240,8 @@ const Wrong wrongCalls[] = {
      "expects shape [4, 8], got none"},
     {"other_dim", [](Call &c) { c.matrix[1] = 9; },
      "input 'x' expects shape [4, 8], got [4, 9]"},
+    {"other_batch", [](Call &c) { c.matrix[0] = 6; },
+     "got [6, 8]; --set batch=6 compiles the model for as many"},
     {"no_shape", [](Call &c) { c.inputs[0].shape = nullptr; },
      "expects shape [4, 8], got none"},
     {"transposed",

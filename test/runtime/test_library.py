@@ -47,8 +47,9 @@ def test_describes_itself(model):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"x": X[:3]}, r"input 'x' expects shape \[4, 8\], got \[3, 8\]"),
-        ({"x": X.astype(np.float64)}, "input 'x' expects f32, got type code 2 with 64 bits"),
+        ({"x": X[:3]}, r"input 'x' expects shape \[4, 8\], got \[3, 8\]; --set batch=3 compiles the model for as many"),
+        ({"x": X.astype(np.float64)}, "input 'x' expects f32, got f64$"),
+        ({"ids": IDS.astype(bool)}, "input 'ids' expects i64, got bool$"),
         ({"ids": IDS + 1}, "expects values from 0 to 9, got 10 at element 3"),
     ],
 )

@@ -100,8 +100,10 @@ def test_names_may_be_left_out_where_there_is_one(tmp_path):
     [
         ("x", X.astype(np.float64), "input 'x' expects f32[4, 8], got f64[4, 8]"),
         ("x", X.astype(np.float64), "/x.npy'; save it with array.astype('float32')\n"),
+        ("x", X[:3], "/x.npy'; --set batch=3 compiles the model for as many\n"),
         ("x", X[:, :7], "input 'x' expects f32[4, 8], got f32[4, 7]"),
         ("x", X.T.copy(), "/x.npy'\n"),
+        ("x", X[:0], "/x.npy'\n"),
         ("x", X.T.copy(), "got f32[8, 4]"),
         ("x", np.asfortranarray(X), "column-major"),
         ("x", X.astype(">f4"), "not a little-endian number or bool"),
