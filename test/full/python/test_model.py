@@ -83,19 +83,20 @@ def test_memory_is_used_in_place(model, images, logits):
         model(given, out={"logits": overlapping})
 
 
+class Foreign:
+    """Knows of the protocol alone."""
+
+    def __init__(self, array):
+        self._array = array
+
+    def __dlpack__(self, **options):
+        return self._array.__dlpack__(**options)
+
+    def __dlpack_device__(self):
+        return self._array.__dlpack_device__()
+
+
 def test_objects_of_dlpack_are_arrays(model, images, logits):
-    class Foreign:
-        """Knows of the protocol alone."""
-
-        def __init__(self, array):
-            self._array = array
-
-        def __dlpack__(self, **options):
-            return self._array.__dlpack__(**options)
-
-        def __dlpack_device__(self):
-            return self._array.__dlpack_device__()
-
     out = np.empty((40, 10), np.float32)
     assert np.array_equal(model(Foreign(images.copy()), out={"logits": Foreign(out)})["logits"]._array, logits)
 
@@ -110,10 +111,12 @@ def test_no_array_is_held_after_a_run(model, images):
 @pytest.mark.parametrize(
     ("change", "why"),
     [
-        (lambda x: x.astype(np.float64), "input 'image' expects f32"),
-        (lambda x: x[:10], r"input 'image' expects shape \[40, 1, 8, 8\], got \[10, 1, 8, 8\]"),
-        (np.asfortranarray, "input 'image' expects dense row-major memory"),
-        (lambda x: np.repeat(x, 2, axis=0)[::2], "input 'image' expects dense row-major memory"),
+        (lambda x: x.astype(np.float64), "input 'image' expects float32, got float64; array.astype"),
+        (lambda x: Foreign(x.astype(np.float64)), "input 'image' expects f32, got f64"),
+        (lambda x: x[:10], r"input 'image' expects shape \[40, 1, 8, 8\], got \[10, 1, 8, 8\]; --set batch=10 compiles"),
+        (np.asfortranarray, "input 'image' expects elements row by row"),
+        (lambda x: np.repeat(x, 2, axis=0)[::2], "input 'image' expects elements row by row"),
+        (lambda x: Foreign(np.asfortranarray(x)), "input 'image' expects dense row-major memory"),
         (lambda x: x.tolist(), "input 'image' expects a NumPy array or another object with __dlpack__, got list"),
         (lambda x: np.frombuffer(b"?" + x.tobytes(), np.uint8)[1:].view(np.float32).reshape(x.shape), "align"),
     ],
@@ -122,6 +125,10 @@ def test_what_does_not_fit_is_refused(model, images, change, why):
     with pytest.raises(hova.Error, match=why) as caught:
         model(change(images))
     assert caught.value.status == 1
+
+
+def test_inputs_have_names(model, images, logits):
+    assert np.array_equal(model(image=images)["logits"], logits)
 
 
 def test_names_are_checked(model, images):

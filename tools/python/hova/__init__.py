@@ -15,6 +15,11 @@ from ._errors import DescriptionWarning, Diagnostic, Error, Fixit
 from ._model import Model, Tensor, load
 from ._native import __version__
 
+# Tracebacks, pickles and help say hova.Error, and not where it is defined.
+for _type in (DescriptionWarning, Diagnostic, Error, Fixit, Model, Phase, Program, Tensor):
+    _type.__module__ = __name__
+del _type
+
 __all__ = [
     "DescriptionWarning",
     "Diagnostic",

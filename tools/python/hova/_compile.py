@@ -11,7 +11,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, Unpack
 
-from ._driver import Description, Done, Phase, run
+from ._description import Description
+from ._driver import Done, Phase, run
 from ._errors import DIFFERS, Diagnostic
 from ._model import Model, load
 from ._options import CompileOptions, DescriptionOptions, ExplainOptions, VerifyOptions, output_words, words_of
@@ -56,9 +57,9 @@ def _run(verb: str, description: Description, options: Mapping[str, Any], words:
 
 
 def _name_of(description: Description) -> str:
-    if isinstance(description, Mapping):
-        return "model"
-    return Path(os.fspath(description)).stem or "model"
+    if isinstance(description, (str, os.PathLike)):
+        return Path(description).stem or "model"
+    return "model"
 
 
 def compile(  # noqa: A001 -- the verb's name
@@ -91,7 +92,13 @@ def compile(  # noqa: A001 -- the verb's name
         if emit == "lib" and path.suffix != extension:
             path = path.with_name(path.name + extension)
     words = [f"--emit={emit}", "--progress=json", *output_words(path)]
-    done = _run("compile", description, options, words, progress=progress)
+    try:
+        done = _run("compile", description, options, words, progress=progress)
+    except BaseException:
+        # Who holds the error would hold the folder.
+        if folder:
+            folder.cleanup()
+        raise
     return Program(path, done.diagnostics, folder)
 
 

@@ -17,14 +17,12 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+from ._description import NAME, Description, path_of, text_of
 from ._errors import INPUT_OUTPUT, Diagnostic, DescriptionWarning, Error
 
 DRIVER = Path(__file__).parent / "bin" / "hova"
-
-# A file with a description, or the description itself.
-Description = str | os.PathLike[str] | Mapping[str, Any]
 
 
 class Phase(NamedTuple):
@@ -44,11 +42,8 @@ class Done:
     diagnostics: tuple[Diagnostic, ...]
 
 
-def file_word(path: str | os.PathLike[str]) -> str:
+def file_word(text: str) -> str:
     """A path as a word of the command line, where it is no option and not standard input."""
-    text = os.fspath(path)
-    if not isinstance(text, str):
-        raise TypeError(f"expects a path as text, got {type(text).__name__}")
     return os.path.join(".", text) if text.startswith("-") else text
 
 
@@ -81,11 +76,10 @@ def run(
     interrupt, ends the process and leaves no file.
     """
     if isinstance(description, Mapping):
-        # With lines, so that a place says something.
-        model, text = "-", json.dumps(description, indent=1, allow_nan=False)
+        model, text = "-", text_of(description)
     else:
-        model, text = file_word(description), ""
-    names = {"/dev/stdin": "<description>", **(names or {})}
+        model, text = file_word(path_of(description)), ""
+    names = {"/dev/stdin": NAME, **(names or {})}
     command = [os.fspath(DRIVER), *verb, model, *words, "--diagnostics=json"]
     # Files, so that one pipe alone has to be read while hova runs.
     with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as printed:

@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+import difflib
+import operator
 import os
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
@@ -50,15 +52,16 @@ class Model:
         self._keep = keep
         self._is_closed = False
 
-    def __call__(self, *inputs: Any, out: Mapping[str, Any] | None = None) -> dict[str, Any]:
-        """Runs the model: `model(array)`, `model(first, second)` in the order of `inputs`, or `model({"name": array})`.
+    def __call__(self, /, *inputs: Any, out: Mapping[str, Any] | None = None, **named: Any) -> dict[str, Any]:
+        """Runs the model: `model(array)`, `model(first, second)` in the order of `inputs`, `model(name=array)`, or
+        `model({"name": array})`, which also takes names that are no words of Python.
 
         Inputs are NumPy arrays or other objects with `__dlpack__`, of the type and shape in `inputs`, row by row
         (`numpy.ascontiguousarray`) and aligned to their elements. They are read where they are. Results are new NumPy
         arrays by name, or the arrays in `out`, which are written where they are. Error: an array does not fit; then
         nothing was written.
         """
-        given = self._in_order(inputs)
+        given = self._in_order(inputs, named)
         results = self._results(out)
         context = self._free.get()
         try:
@@ -71,19 +74,32 @@ class Model:
                 self._drop_free()
         return results
 
-    def _in_order(self, inputs: tuple[Any, ...]) -> list[Any]:
+    def _in_order(self, inputs: tuple[Any, ...], named: Mapping[str, Any]) -> list[Any]:
         names = [tensor.name for tensor in self.inputs]
-        if len(inputs) != 1 or not isinstance(inputs[0], Mapping):
-            if len(inputs) != len(names):
-                raise Error(f"the model has inputs {', '.join(names)}; got {len(inputs)} arrays")
-            return list(inputs)
-        named = inputs[0]
-        _check_names("input", named, names, complete=True)
-        return [named[name] for name in names]
+        if len(inputs) == 1 and isinstance(inputs[0], Mapping):
+            given = dict(inputs[0])
+        elif len(inputs) > len(names):
+            raise Error(f"the model has inputs {', '.join(names)}; got {len(inputs)} arrays")
+        else:
+            given = dict(zip(names, inputs))
+        for name in named:
+            if name in given:
+                raise Error(f"the model has inputs {', '.join(names)}; '{name}' is given twice")
+        given |= named
+        _check_names("input", given, names, complete=True)
+        for tensor in self.inputs:
+            _check_array("input", tensor, given[tensor.name])
+        return [given[name] for name in names]
 
     def _results(self, out: Mapping[str, Any] | None) -> dict[str, Any]:
-        out = out or {}
-        _check_names("output", out, [tensor.name for tensor in self.outputs], complete=False)
+        out = {} if out is None else out
+        names = [tensor.name for tensor in self.outputs]
+        if not isinstance(out, Mapping):
+            raise Error(f"'out' expects a dict of arrays by name, as {{'{names[0]}': array}}, got {type(out).__name__}")
+        _check_names("output", out, names, complete=False)
+        for tensor in self.outputs:
+            if tensor.name in out:
+                _check_array("output", tensor, out[tensor.name])
         return {
             tensor.name: out[tensor.name] if tensor.name in out else np.empty(tensor.shape, tensor.dtype)
             for tensor in self.outputs
@@ -114,11 +130,44 @@ class Model:
         return f"<hova.Model {self.name}({signature(self.inputs)}) -> {signature(self.outputs)}>"
 
 
+def _check_array(role: str, tensor: Tensor, array: Any) -> None:
+    """What NumPy knows of an array and has a function for; the rest, and arrays of others, the model checks itself."""
+    place = f"{role} '{tensor.name}' expects"
+    makes = f'numpy.empty({list(tensor.shape)}, "{tensor.dtype}") makes it'
+    if not isinstance(array, np.ndarray):
+        if hasattr(array, "__dlpack__"):
+            return
+        # What an array can be made of.
+        is_list = role == "input" and isinstance(array, (list, tuple, float, int, np.generic))
+        hint = f'; numpy.array(..., "{tensor.dtype}") makes one of it' if is_list else ""
+        raise Error(f"{place} a NumPy array or another object with __dlpack__, got {type(array).__name__}{hint}")
+    if role == "output" and not array.flags.writeable:
+        raise Error(f"output '{tensor.name}' is read-only")
+    if array.dtype.name != tensor.dtype or not array.dtype.isnative:
+        found = array.dtype.name if array.dtype.name != tensor.dtype else f"{array.dtype.str}, which has its bytes in another order"
+        raise Error(f"{place} {tensor.dtype}, got {found}; " + (f'array.astype("{tensor.dtype}") converts it' if role == "input" else makes))
+    if array.shape == tensor.shape and not array.flags.c_contiguous:
+        hint = "numpy.ascontiguousarray(array) copies it so" if role == "input" else makes
+        raise Error(f"{place} elements row by row and without gaps; {hint}")
+
+
+def _suggestion(name: str, known: list[str]) -> str:
+    near = difflib.get_close_matches(name, known, 1)
+    return f"; did you mean '{near[0]}'?" if near else ""
+
+
 def _check_names(role: str, given: Mapping[str, Any], known: list[str], *, complete: bool) -> None:
-    unknown = [f"there is no '{name}'" for name in given if name not in known]
+    unknown = [f"there is no '{name}'{_suggestion(name, known)}" for name in given if name not in known]
     missing = [f"'{name}' is missing" for name in known if name not in given] if complete else []
     if wrong := unknown + missing:
         raise Error(f"the model has {role}s {', '.join(known)}; {wrong[0]}")
+
+
+def _whole(name: str, value: Any) -> int:
+    try:
+        return operator.index(value)
+    except TypeError:
+        raise TypeError(f"'{name}' expects a whole number, got {value!r}") from None
 
 
 def load(
@@ -140,6 +189,7 @@ def load(
 
     Error: the file is no such library, or of another version of hova, or does not run on this machine.
     """
+    threads, contexts, device = (_whole(name, value) for name, value in (("threads", threads), ("contexts", contexts), ("device", device)))
     if contexts < 1:
         raise ValueError(f"contexts expects a number from 1, got {contexts}")
     path = Path(os.fspath(program)).resolve()
