@@ -106,10 +106,14 @@ ValueRef buildPatchEmbedding(LayerContext &layer) {
   }
   const Shape pixels = layer.shape(image);
   if (pixels[2] % patch != 0 || pixels[3] % patch != 0) {
+    std::string side = std::to_string(patch);
     layer.attributeError(
         "patch",
-        "patch " + std::to_string(patch) + " does not divide an image of " +
-            std::to_string(pixels[2]) + " x " + std::to_string(pixels[3]),
+        "patch " + side + " does not divide an image of " +
+            std::to_string(pixels[2]) + " x " + std::to_string(pixels[3]) +
+            "; unfold with \"kernel\": " + side + " and \"stride\": " + side +
+            ", then linear, takes the patches that are whole, or with "
+            "\"padding\" adds zeros around the image",
         {image});
     return poison;
   }

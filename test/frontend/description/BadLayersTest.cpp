@@ -149,7 +149,9 @@ std::vector<Bad> shapes() {
       layer(
           "patch_does_not_divide",
           R"({"name": "y", "op": "patch_embedding", "input": "image", "patch": @3, "width": 4})",
-          "patch 3 does not divide an image of 8 x 8"),
+          "patch 3 does not divide an image of 8 x 8; unfold with "
+          "\"kernel\": 3 and \"stride\": 3, then linear, takes the patches "
+          "that are whole"),
       layer(
           "sum_of_two_shapes",
           R"({"name": "a", "op": "linear", "input": "x", "width": 4}, {"name": "y", "op": "add", "inputs": @["x", "a"]})",
