@@ -15,18 +15,21 @@ using namespace llvm;
 
 namespace hova {
 
+/// What a program asks the machine for before it runs.
+static constexpr StringLiteral askedFeatures[] = {
+#define HOVA_FEATURE_TEXT(NAME, TEXT) TEXT,
+    HOVA_CPU_FEATURES(HOVA_FEATURE_TEXT)
+#undef HOVA_FEATURE_TEXT
+};
+
 /// Whether a program asks the machine for a feature before it runs, or every
 /// machine has it.
 static bool canBeAskedFor(StringRef feature) {
   static constexpr StringLiteral everywhere[] = {
       "64bit", "cmov", "crc32", "cx8",  "evex512",
       "fxsr",  "mmx",  "sse",   "sse2", "x87"};
-  static constexpr StringLiteral asked[] = {
-#define HOVA_FEATURE_TEXT(NAME, TEXT) TEXT,
-      HOVA_CPU_FEATURES(HOVA_FEATURE_TEXT)
-#undef HOVA_FEATURE_TEXT
-  };
-  return is_contained(everywhere, feature) || is_contained(asked, feature);
+  return is_contained(everywhere, feature) ||
+         is_contained(askedFeatures, feature);
 }
 
 /// The host's features as LLVM's string; `+` for what code may use of it.
@@ -40,14 +43,76 @@ static std::string hostFeatures() {
   return join(list, ",");
 }
 
-/// What code for a level must do without, as LLVM's string: where the level is
-/// newer than the runtime, its programs would fault on machines that have all
-/// that they ask for.
-static std::string featuresLeftOut(StringRef cpu) {
+static SmallVector<StringRef> featuresOf(StringRef cpu) {
   SmallVector<StringRef> features;
   X86::getFeaturesForCPU(cpu, features);
-  llvm::erase_if(features, canBeAskedFor);
-  return features.empty() ? "" : "-" + join(features, ",-");
+  return features;
+}
+
+/// What code for a level must do without: where the level is newer than the
+/// runtime, its programs would fault on machines that have all that they ask
+/// for.
+static SmallVector<std::string> featuresLeftOut(StringRef cpu) {
+  SmallVector<std::string> list;
+  for (StringRef feature : featuresOf(cpu)) {
+    if (!canBeAskedFor(feature)) {
+      list.push_back("-" + feature.str());
+    }
+  }
+  return list;
+}
+
+/// Whether resolveLevel takes the processor.
+static bool hasAvx2(ArrayRef<StringRef> features) {
+  return is_contained(features, "avx2") && is_contained(features, "fma");
+}
+
+/// How many features one of the two has and the other has not.
+static size_t differences(ArrayRef<StringRef> features,
+                          const StringMap<bool> &machine) {
+  size_t shared = 0, own = 0;
+  for (const auto &feature : machine) {
+    own += feature.second;
+    shared += feature.second && is_contained(features, feature.first());
+  }
+  return own + features.size() - 2 * shared;
+}
+
+/// ":gfni:no-adx", what a machine has and a processor has not, and the other
+/// way round, of what programs ask for.
+static std::string distinction(StringRef cpu, const StringMap<bool> &machine) {
+  SmallVector<StringRef> features = featuresOf(cpu);
+  std::string text;
+  for (StringRef feature : askedFeatures) {
+    bool isOfCpu = is_contained(features, feature);
+    if (machine.lookup(feature) != isOfCpu) {
+      text += (isOfCpu ? ":no-" : ":") + feature.str();
+    }
+  }
+  return text;
+}
+
+std::string nameOfMachine(StringRef cpu, const StringMap<bool> &features) {
+  // LLVM has words for machines that it does not know, such as generic.
+  if (X86::parseArchX86(cpu, /*Only64Bit=*/true) == X86::CK_None) {
+    cpu = "x86-64-v3";
+  }
+  if (distinction(cpu, features).empty()) {
+    return cpu.str();
+  }
+  SmallVector<StringRef> known;
+  X86::fillValidCPUArchList(known, /*Only64Bit=*/true);
+  StringRef best = cpu;
+  size_t least = differences(featuresOf(cpu), features);
+  for (StringRef name : known) {
+    SmallVector<StringRef> own = featuresOf(name);
+    if (size_t count = differences(own, features);
+        count < least && hasAvx2(own)) {
+      least = count;
+      best = name;
+    }
+  }
+  return best.str() + distinction(best, features);
 }
 
 static Error unknownLevel(StringRef march) {
@@ -72,19 +137,48 @@ static Error unknownLevel(StringRef march) {
                            hint.c_str());
 }
 
-Expected<IsaLevel> resolveLevel(StringRef march) {
+/// A processor, and what follows it.
+static Expected<IsaLevel> namedLevel(StringRef march) {
   IsaLevel level;
-  if (march == "native") {
-    level.cpu = sys::getHostCPUName().str();
-    level.features = hostFeatures();
-    level.name = level.cpu;
-  } else {
-    if (X86::parseArchX86(march, /*Only64Bit=*/true) == X86::CK_None) {
-      return unknownLevel(march);
-    }
-    level.name = level.cpu = march.str();
-    level.features = featuresLeftOut(march);
+  level.name = march.str();
+  auto [cpu, rest] = march.split(':');
+  if (X86::parseArchX86(cpu, /*Only64Bit=*/true) == X86::CK_None) {
+    return unknownLevel(cpu);
   }
+  level.cpu = cpu.str();
+  SmallVector<std::string> list = featuresLeftOut(cpu);
+  SmallVector<StringRef> changes;
+  rest.split(changes, ':', /*MaxSplit=*/-1, /*KeepEmpty=*/false);
+  for (StringRef feature : changes) {
+    bool isLess = feature.consume_front("no-");
+    if (!is_contained(askedFeatures, feature)) {
+      return createStringError(std::errc::invalid_argument,
+                               "ISA level '%s' has the feature '%s', which is "
+                               "none that programs ask for: %s",
+                               march.str().c_str(), feature.str().c_str(),
+                               join(ArrayRef(askedFeatures), ", ").c_str());
+    }
+    list.push_back((isLess ? "-" : "+") + feature.str());
+  }
+  level.features = join(list, ",");
+  return level;
+}
+
+static IsaLevel nativeLevel() {
+  IsaLevel level;
+  level.name = nameOfMachine(sys::getHostCPUName(), sys::getHostCPUFeatures());
+  level.cpu = StringRef(level.name).split(':').first.str();
+  level.features = hostFeatures();
+  return level;
+}
+
+Expected<IsaLevel> resolveLevel(StringRef march) {
+  Expected<IsaLevel> found =
+      march == "native" ? nativeLevel() : namedLevel(march);
+  if (!found) {
+    return found;
+  }
+  IsaLevel level = std::move(*found);
   Expected<std::unique_ptr<TargetMachine>> machine =
       makeTargetMachine(level, 2);
   if (!machine) {
@@ -118,9 +212,7 @@ SmallVector<StringRef> getLevelNames() {
   SmallVector<StringRef> known;
   X86::fillValidCPUArchList(known, /*Only64Bit=*/true);
   for (StringRef name : known) {
-    SmallVector<StringRef> features;
-    X86::getFeaturesForCPU(name, features);
-    if (is_contained(features, "avx2") && is_contained(features, "fma")) {
+    if (hasAvx2(featuresOf(name))) {
       names.push_back(name);
     }
   }

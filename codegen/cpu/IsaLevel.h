@@ -5,6 +5,7 @@
 #define HOVA_CODEGEN_CPU_ISALEVEL_H
 
 #include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
 #include <cstdint>
@@ -14,7 +15,7 @@ namespace hova {
 
 /// An instruction set that code is generated for.
 struct IsaLevel {
-  std::string name;     ///< as given to --march, `native` resolved
+  std::string name;     ///< as given to --march, `native` named (nameOfMachine)
   std::string cpu;      ///< LLVM's name of the processor
   std::string features; ///< LLVM's feature string, "+avx2,..."; may be empty
   uint64_t requirements = 0; ///< HOVA_CPU_* bits of hova_runtime.h
@@ -23,10 +24,18 @@ struct IsaLevel {
   bool oneFma = false;       ///< one FMA of 512 bits a cycle, not two
 };
 
-/// Resolves a level (`native`, `x86-64-v3`, `x86-64-v4`, `znver4`, ...). The
+/// Resolves a level (`native`, `x86-64-v3`, `x86-64-v4`, `znver4`, ...).
+/// Features that it has more and less may follow: `znver3:gfni:no-adx`. The
 /// error names the nearest known level; levels below AVX2 with FMA are
 /// rejected.
 llvm::Expected<IsaLevel> resolveLevel(llvm::StringRef march);
+
+/// The level of a machine that LLVM calls `cpu` and that has `features`, which
+/// resolveLevel takes. Where the machine hides its number, as virtual ones do,
+/// LLVM may call it after another: then it is the processor with the most like
+/// features, and those that programs ask for and the two do not share.
+std::string nameOfMachine(llvm::StringRef cpu,
+                          const llvm::StringMap<bool> &features);
 
 /// Resolves levels, comma separated, and sorts them best first: a program takes
 /// the first that the machine has. An error names the level that is unknown or

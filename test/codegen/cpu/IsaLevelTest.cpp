@@ -1,0 +1,76 @@
+//===- IsaLevelTest.cpp - What levels are called --------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+
+#include "codegen/cpu/IsaLevel.h"
+#include "runtime/hova_runtime.h"
+#include "llvm/TargetParser/X86TargetParser.h"
+#include <gtest/gtest.h>
+
+using namespace hova;
+
+/// What a machine of this processor says of itself.
+static llvm::StringMap<bool> featuresOf(llvm::StringRef cpu) {
+  llvm::SmallVector<llvm::StringRef> list;
+  llvm::X86::getFeaturesForCPU(cpu, list);
+  llvm::StringMap<bool> features;
+  for (llvm::StringRef feature : list) {
+    features[feature] = true;
+  }
+  return features;
+}
+
+TEST(IsaLevel, MachineWithTheFeaturesOfItsNameIsCalledSo) {
+  for (const char *cpu : {"znver4", "skylake-avx512", "haswell"}) {
+    EXPECT_EQ(nameOfMachine(cpu, featuresOf(cpu)), cpu);
+  }
+}
+
+TEST(IsaLevel, MaskedMachineIsCalledByItsFeatures) {
+  llvm::StringMap<bool> features = featuresOf("sapphirerapids");
+  EXPECT_EQ(nameOfMachine("rocketlake", features), "sapphirerapids");
+  // What a virtual machine hides, and programs do not ask for.
+  features["pconfig"] = features["waitpkg"] = false;
+  EXPECT_EQ(nameOfMachine("rocketlake", features), "sapphirerapids");
+  features["avx512fp16"] = false;
+  EXPECT_EQ(nameOfMachine("rocketlake", features),
+            "sapphirerapids:no-avx512fp16");
+  features["avx512vp2intersect"] = true;
+  EXPECT_EQ(nameOfMachine("rocketlake", features),
+            "sapphirerapids:avx512vp2intersect:no-avx512fp16");
+}
+
+TEST(IsaLevel, MachineThatLlvmDoesNotKnowIsCalledByItsFeatures) {
+  EXPECT_EQ(nameOfMachine("generic", featuresOf("znver3")), "znver3");
+}
+
+TEST(IsaLevel, FeaturesOfANameAreThoseOfTheLevel) {
+  uint64_t plain = cantFail(resolveLevel("sapphirerapids")).requirements;
+  IsaLevel less = cantFail(resolveLevel("sapphirerapids:no-avx512bf16"));
+  EXPECT_EQ(less.requirements, plain & ~HOVA_CPU(AVX512BF16));
+  EXPECT_TRUE(less.avx512 && !less.bf16);
+  IsaLevel more = cantFail(resolveLevel("rocketlake:avx512bf16"));
+  EXPECT_TRUE(more.bf16);
+  EXPECT_EQ(more.cpu, "rocketlake");
+}
+
+TEST(IsaLevel, NameOfThisMachineIsItsLevel) {
+  IsaLevel native = cantFail(resolveLevel("native"));
+  IsaLevel named = cantFail(resolveLevel(native.name));
+  EXPECT_EQ(named.requirements, native.requirements);
+  EXPECT_EQ(named.cpu, native.cpu);
+  EXPECT_EQ(std::tuple(named.avx512, named.bf16, named.oneFma),
+            std::tuple(native.avx512, native.bf16, native.oneFma));
+}
+
+TEST(IsaLevel, UnknownFeatureIsTold) {
+  llvm::Expected<IsaLevel> level = resolveLevel("znver3:amx-tile");
+  ASSERT_FALSE(bool(level));
+  EXPECT_NE(toString(level.takeError())
+                .find("ISA level 'znver3:amx-tile' has the feature 'amx-tile', "
+                      "which is none that programs ask for: sse3, "),
+            std::string::npos);
+  level = resolveLevel("znver44:gfni");
+  ASSERT_FALSE(bool(level));
+  EXPECT_NE(toString(level.takeError()).find("did you mean 'znver4'?"),
+            std::string::npos);
+}
