@@ -12,8 +12,16 @@ static std::vector<Extension> &extensions() {
   return all;
 }
 
-void registerExtension(llvm::StringRef point, llvm::StringRef passes) {
-  extensions().push_back({point.str(), passes.str()});
+llvm::StringRef Extension::getOptionalName() const {
+  llvm::StringRef all = passes;
+  return use == ExtensionUse::always
+             ? ""
+             : all.take_until([](char c) { return c == '{'; }).trim();
+}
+
+void registerExtension(llvm::StringRef point, llvm::StringRef passes,
+                       ExtensionUse use) {
+  extensions().push_back({point.str(), passes.str(), use});
 }
 
 llvm::ArrayRef<Extension> getRegisteredExtensions() { return extensions(); }

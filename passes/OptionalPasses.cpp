@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "passes/OptionalPasses.h"
+#include "passes/ExtensionPoints.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 
@@ -9,7 +10,7 @@ using namespace llvm;
 
 namespace hova {
 
-static constexpr OptionalPass optionalPasses[] = {
+static constexpr OptionalPass ownPasses[] = {
     {"hova-normalize-linear-chains", /*reassociates=*/true},
     {"hova-normalize-token-projections", /*reassociates=*/true},
     {"hova-propagate-demanded-rows", /*reassociates=*/false},
@@ -22,35 +23,40 @@ static constexpr OptionalPass optionalPasses[] = {
     {"hova-fuse-kernels", /*reassociates=*/false},
 };
 
-ArrayRef<OptionalPass> getOptionalPasses() { return optionalPasses; }
-
-static const OptionalPass *findPass(StringRef name) {
-  const OptionalPass *found = find_if(
-      optionalPasses, [&](const OptionalPass &p) { return p.name == name; });
-  return found == std::end(optionalPasses) ? nullptr : found;
+SmallVector<OptionalPass> getOptionalPasses() {
+  SmallVector<OptionalPass> passes(std::begin(ownPasses), std::end(ownPasses));
+  for (const Extension &extension : getRegisteredExtensions()) {
+    if (StringRef name = extension.getOptionalName(); !name.empty()) {
+      passes.push_back({name, extension.use == ExtensionUse::reassociating});
+    }
+  }
+  return passes;
 }
 
 bool PassSelection::runs(StringRef name) const {
-  const OptionalPass *pass = findPass(name);
-  assert(pass && "the table names every pass that can be left out");
+  SmallVector<OptionalPass> passes = getOptionalPasses();
+  const OptionalPass *pass =
+      find_if(passes, [&](const OptionalPass &p) { return p.name == name; });
+  assert(pass != passes.end() &&
+         "the table names every pass that can be left out");
   return !(strict && pass->reassociates) && !is_contained(without, name);
 }
 
 Expected<PassSelection> makePassSelection(bool strict, StringRef names) {
   PassSelection selection;
   selection.strict = strict;
+  SmallVector<StringRef> known;
+  for (const OptionalPass &pass : getOptionalPasses()) {
+    known.push_back(pass.name);
+  }
   SmallVector<StringRef> parts;
   names.split(parts, ',', /*MaxSplit=*/-1, /*KeepEmpty=*/false);
   for (StringRef name : parts) {
-    if (!findPass(name)) {
-      std::string known =
-          join(map_range(optionalPasses,
-                         [](const OptionalPass &p) { return p.name.str(); }),
-               ", ");
+    if (!is_contained(known, name)) {
       return createStringError(std::errc::invalid_argument,
                                "no pass '%s' can be left out; those that can "
                                "are %s",
-                               name.str().c_str(), known.c_str());
+                               name.str().c_str(), join(known, ", ").c_str());
     }
     selection.without.push_back(name.str());
   }

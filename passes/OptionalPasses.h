@@ -17,12 +17,13 @@
 namespace hova {
 
 struct OptionalPass {
-  llvm::StringLiteral name; ///< its argument: `hova-propagate-demanded-rows`
+  llvm::StringRef name; ///< its argument: `hova-propagate-demanded-rows`
   bool reassociates;
 };
 
-/// In the order in which they run.
-llvm::ArrayRef<OptionalPass> getOptionalPasses();
+/// hova's in the order in which they run, then those of plugins that were
+/// registered so (ExtensionPoints.h).
+llvm::SmallVector<OptionalPass> getOptionalPasses();
 
 /// Which of the optional passes a compilation runs; by default all.
 struct PassSelection {

@@ -3,7 +3,7 @@
 # The programs under test and FileCheck come first in PATH, so RUN lines name them
 # plainly. Substitutions: %llvm_include, the headers and definitions of LLVM and MLIR;
 # %models, the folder of the example descriptions; %examples, all examples; %vectors,
-# small models with inputs; %plugin, %extension, %misplaced and %anchors, the plugins of
+# small models with inputs; %plugin, %extension, %misplaced, %several and %anchors, the plugins of
 # test/tools/plugin; %python, an interpreter with NumPy. Features: avx2, avx512f,
 # avx512_bf16 (what this machine runs), cuda-gpu.
 
@@ -43,6 +43,7 @@ config.substitutions += [
     ("%plugin", str(build / "lib/hova-test-plugin.so")),
     ("%extension", str(build / "lib/hova-test-extension.so")),
     ("%misplaced", str(build / "lib/hova-test-misplaced.so")),
+    ("%several", str(build / "lib/hova-test-several.so")),
     ("%anchors", str(build / "lib/hova-test-anchors.so")),
     ("%python", str(build / "venv-test/bin/python")),
 ]

@@ -58,7 +58,18 @@ llvm::Expected<Extension> nestPasses(const Extension &extension) {
   return nested;
 }
 
-llvm::Expected<std::vector<Extension>> nestRegisteredExtensions() {
+/// Whether an extension that can be left out is the one pass that it is called.
+static bool isPass(const Extension &extension) {
+  OpPassManager manager;
+  std::string unheard;
+  llvm::raw_string_ostream errors(unheard);
+  return succeeded(parsePassPipeline(extension.passes, manager, errors)) &&
+         manager.size() == 1 &&
+         manager.begin()->getArgument() == extension.getOptionalName();
+}
+
+llvm::Expected<std::vector<Extension>>
+nestRegisteredExtensions(const PassSelection &selection) {
   std::vector<Extension> nested;
   for (const Extension &extension : getRegisteredExtensions()) {
     // A plugin may be for programs of all targets.
@@ -75,7 +86,16 @@ llvm::Expected<std::vector<Extension>> nestRegisteredExtensions() {
                                      "' at '" + extension.point +
                                      "': " + toString(own.takeError()));
     }
-    nested.push_back(std::move(*own));
+    StringRef name = extension.getOptionalName();
+    if (!name.empty() && !isPass(extension)) {
+      return llvm::createStringError(
+          "a plugin registers '" + extension.passes + "' at '" +
+          extension.point +
+          "' as optional, which one pass can be, with its options");
+    }
+    if (name.empty() || selection.runs(name)) {
+      nested.push_back(std::move(*own));
+    }
   }
   return nested;
 }

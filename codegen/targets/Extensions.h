@@ -20,9 +20,10 @@ getExtensionPoints(llvm::ArrayRef<std::string> targets);
 /// with the passes; the point is the caller's to check.
 llvm::Expected<Extension> nestPasses(const Extension &extension);
 
-/// What plugins have registered, nested. An error names a point that there is
-/// not, or what is wrong with passes.
-llvm::Expected<std::vector<Extension>> nestRegisteredExtensions();
+/// What plugins have registered and the selection leaves in, nested. An error
+/// names a point that there is not, or what is wrong with passes.
+llvm::Expected<std::vector<Extension>>
+nestRegisteredExtensions(const PassSelection &selection);
 
 /// Adds the passes of extensions that were nested at their points.
 ExtendPipeline extendBy(std::vector<Extension> extensions);

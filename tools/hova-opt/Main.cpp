@@ -127,7 +127,7 @@ LogicalResult addPhases(PassManager &manager, const PhaseFlags &flags) {
     return emitError(unknown) << llvm::toString(selection.takeError());
   }
   llvm::Expected<std::vector<Extension>> extensions =
-      nestRegisteredExtensions();
+      nestRegisteredExtensions(*selection);
   if (!extensions) {
     return emitError(unknown) << llvm::toString(extensions.takeError());
   }

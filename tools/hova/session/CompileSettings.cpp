@@ -86,9 +86,10 @@ static std::optional<Extension> readExtension(const Arguments &arguments,
   return *nested;
 }
 
-static ExtendPipeline readExtensions(const Arguments &arguments) {
+static ExtendPipeline readExtensions(const Arguments &arguments,
+                                     const PassSelection &selection) {
   llvm::Expected<std::vector<Extension>> extensions =
-      nestRegisteredExtensions();
+      nestRegisteredExtensions(selection);
   if (!extensions) {
     arguments.usageError("option '--pass-plugin': " +
                          llvm::toString(extensions.takeError()));
@@ -223,7 +224,7 @@ CompileOptions readCompileOptions(const Arguments &arguments) {
   options.debugLines = arguments.value(OPT_debug_lines).str();
   options.compilerVersion = versionText();
   if (!arguments.failed()) {
-    options.extend = readExtensions(arguments);
+    options.extend = readExtensions(arguments, options.passes);
   }
   for (llvm::StringRef plugin : arguments.values(OPT_pass_plugin)) {
     // The loader of another tool looks for a bare name elsewhere.
