@@ -27,7 +27,10 @@ install(FILES ${share}/completion/_hova DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh
 install(FILES ${share}/completion/hova.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
 set(documents ${CMAKE_INSTALL_DATADIR}/doc/hova)
 install(FILES README.md LICENSE DESTINATION ${documents})
-install(DIRECTORY docs DESTINATION ${documents} FILES_MATCHING PATTERN "*.md" PATTERN "*.schema.json" PATTERN bench EXCLUDE)
+install(DIRECTORY docs DESTINATION ${documents}
+        FILES_MATCHING PATTERN "*.md" PATTERN "*.schema.json" PATTERN "images/*.png" PATTERN bench EXCLUDE)
+# What the guides start a plugin with, at the path that they name.
+install(PROGRAMS tools/new-pass tools/new-recipe DESTINATION ${documents}/tools)
 install(DIRECTORY examples DESTINATION ${documents} USE_SOURCE_PERMISSIONS PATTERN __pycache__ EXCLUDE)
 
 # Headers keep their paths from the repository's root, which is how they include each other; the generated ones lie
