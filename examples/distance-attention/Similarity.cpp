@@ -36,3 +36,18 @@ Value LaplaceAttr::addTerm(ImplicitLocOpBuilder &builder, Value query,
 double LaplaceAttr::evaluateTerm(double query, double key, double) const {
   return -std::fabs(query - key);
 }
+
+bool WeightedAttr::hasVector() const { return true; }
+
+Value WeightedAttr::addTerm(ImplicitLocOpBuilder &builder, Value query,
+                            Value key, Value weight, Value sum) const {
+  Value difference = arith::SubFOp::create(builder, query, key);
+  Value distance = math::AbsFOp::create(builder, difference);
+  return arith::SubFOp::create(
+      builder, sum, arith::MulFOp::create(builder, weight, distance));
+}
+
+double WeightedAttr::evaluateTerm(double query, double key,
+                                  double weight) const {
+  return -weight * std::fabs(query - key);
+}

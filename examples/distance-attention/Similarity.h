@@ -1,4 +1,4 @@
-//===- Similarity.h - A dialect of one similarity -------------------------===//
+//===- Similarity.h - A dialect of two similarities -----------------------===//
 // SPDX-License-Identifier: Apache-2.0
 
 #ifndef DISTATTN_SIMILARITY_H

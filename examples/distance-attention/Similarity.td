@@ -1,17 +1,11 @@
-//===- Similarity.td - A dialect of one similarity ------------------------===//
+//===- Similarity.td - Two similarities -----------------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 
 #ifndef DISTATTN_SIMILARITY
 #define DISTATTN_SIMILARITY
 
+include "Dialect.td"
 include "dialect/Similarity.td"
-
-def DistAttn_Dialect : Dialect {
-  let name = "distattn";
-  let cppNamespace = "::distattn";
-  let summary = "attention to keys that are near";
-  let useDefaultAttributePrinterParser = 1;
-}
 
 def DistAttn_LaplaceAttr : AttrDef<DistAttn_Dialect, "Laplace",
     [DeclareAttrInterfaceMethods<Hova_SimilarityAttrInterface>]> {
@@ -20,6 +14,15 @@ def DistAttn_LaplaceAttr : AttrDef<DistAttn_Dialect, "Laplace",
   let description = [{
     `R_ij = -sum_c |q_ic - k_jc|`, whose softmax over keys is the weights of
     Laplace attention (Kim et al., Attentive Neural Processes, appendix A).
+  }];
+}
+
+def DistAttn_WeightedAttr : AttrDef<DistAttn_Dialect, "Weighted",
+    [DeclareAttrInterfaceMethods<Hova_SimilarityAttrInterface, ["hasVector"]>]> {
+  let mnemonic = "weighted";
+  let summary = "minus a distance whose columns have weights that are learned";
+  let description = [{
+    `R_ij = -sum_c w_c |q_ic - k_jc|`, with a `w` of each head.
   }];
 }
 

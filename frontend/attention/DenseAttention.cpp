@@ -63,6 +63,14 @@ static bool addMasks(LayerContext &layer, const AttentionInputs &inputs,
 static bool addMemory(LayerContext &layer, DenseAttention &attention,
                       int64_t slots) {
   const AttentionInputs &inputs = attention.inputs;
+  if (!attention.scores.isEmpty()) {
+    layer.attributeError("memory",
+                         "the slots of a memory are keys without an index, and "
+                         "kind " +
+                             inQuotes(layer.word("kind", "softmax")) +
+                             " asks for indices");
+    return false;
+  }
   for (const char *name : {"score", "keep"}) {
     if (layer.given(name)) {
       layer.attributeError("memory",
@@ -162,8 +170,9 @@ ValueRef attendDensely(LayerContext &layer, DenseAttention attention) {
   }
   Shape query = layer.shape(inputs.query);
   int64_t keys = layer.shape(inputs.key)[1];
-  std::optional<LayerScores> own = layer.readScores(
-      {query[0], inputs.windows, inputs.heads, query[1], keys});
+  std::optional<LayerScores> own =
+      layer.readScores({query[0], inputs.windows, inputs.heads, query[1], keys},
+                       attention.scores);
   auto operands = own ? operandsOf(layer, attention, slots, *own)
                       : std::optional<LayerContext::Operands>();
   if (!operands) {

@@ -32,6 +32,10 @@ struct DenseAttention {
   /// has none. Returns false after a mistake.
   bool (*prepare)(LayerContext &layer, DenseAttention &attention) = nullptr;
 
+  /// A mask and a score of the kind itself, which those of the description come
+  /// after.
+  KindScores scores = {};
+
   /// Learned rows after those of key and value, which `attendDensely` makes;
   /// absent without.
   ValueRef memoryKey = absent, memoryValue = absent;

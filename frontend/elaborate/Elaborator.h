@@ -22,6 +22,7 @@ namespace hova::frontend {
 
 struct Entity;
 struct IntegerSpan;
+class ScoreBuilder;
 struct ScoreTable;
 using EntityPtr = std::shared_ptr<Entity>;
 using ScopeMap = std::map<std::string, EntityPtr, std::less<>>;

@@ -31,7 +31,21 @@ using LayerBuilder = std::function<ValueRef(LayerContext &)>;
 /// (frontend/OwnOperators.cpp).
 std::map<std::string, LayerBuilder> ownBuilders();
 
-/// What a layer says of its scores, and the values that they read.
+/// What a kind of attention says of scores by itself, in the language of
+/// "score" and "keep"; what the layer says comes after it: its "score" is what
+/// this one gives, and a key is kept where both keep it.
+struct KindScores {
+  /// Empty: the scaled similarity, and every key.
+  std::string score, keep;
+  /// What other names in them mean: numbers, and values whose elements they
+  /// read.
+  std::map<std::string, Scalar> numbers = {};
+  std::map<std::string, ValueRef> values = {};
+
+  bool isEmpty() const { return score.empty() && keep.empty(); }
+};
+
+/// What is said of scores, and the values that they read.
 struct LayerScores {
   /// Null where it says nothing.
   std::shared_ptr<const ScoreProgram> program;
@@ -158,8 +172,10 @@ public:
   void addResult(const std::string &name, ValueType type,
                  std::vector<std::string> operands = {});
 
-  /// What "score" and "keep" say of queries and keys; nothing after a mistake.
-  std::optional<LayerScores> readScores(const ScoreExtents &extents);
+  /// What the kind, and "score" and "keep", say of queries and keys; nothing
+  /// after a mistake.
+  std::optional<LayerScores> readScores(const ScoreExtents &extents,
+                                        const KindScores &kind = {});
   /// Gives the scores to the operation that was emitted last, whose operands
   /// "captured" are their values.
   void attachScores(const LayerScores &scores);
@@ -178,9 +194,11 @@ private:
 
   bool mayBorrow(const std::string &name);
   Grid inheritedGrid(ValueRef operand, const Shape &result) const;
-  std::optional<ScoreTable> findTable(const ScoreSpec &spec,
-                                      const Reference &reference,
-                                      std::vector<ValueRef> &captured);
+  ScoreTable capture(ValueRef value, std::string name,
+                     std::vector<ValueRef> &captured);
+  bool addKindScores(const KindScores &kind, ScoreBuilder &builder,
+                     std::vector<ValueRef> &captured);
+  bool addLayerScores(ScoreBuilder &builder, std::vector<ValueRef> &captured);
   bool isDefault(const char *name);
   std::optional<Initializer> initializerOf(const InitializerSpec &spec,
                                            const Shape &shape,

@@ -60,8 +60,12 @@ bool ScoreBuilder::addScore(const Expression &expression) {
 
 bool ScoreBuilder::addKeep(const Expression &expression) {
   knowsScore = false;
+  int before = result.keep;
   std::optional<int> term = finish(expression, Type::Boolean);
   result.keep = term.value_or(-1);
+  if (term && before >= 0) {
+    result.keep = made({Op::And, Type::Boolean, {before, *term}}).term;
+  }
   return term.has_value();
 }
 
@@ -169,6 +173,11 @@ ScoreBuilder::Result ScoreBuilder::named(const Node &node) {
     if (!knowsScore) {
       return fail(node, "\"score\" is known in \"score\" alone: what is kept "
                         "depends on indices and values");
+    }
+    if (result.score >= 0) {
+      Operand before;
+      before.term = result.score;
+      return before;
     }
     return made({Op::Score, Type::Number, {}});
   case ScoreName::Batch:

@@ -47,11 +47,17 @@ public:
   /// The value that a name means; nothing after a mistake, which was reported.
   using FindTable = std::function<std::optional<ScoreTable>(const Reference &)>;
 
-  ScoreBuilder(const ScoreExtents &extents, Lookup lookup, FindTable findTable)
-      : extents(extents), lookup(std::move(lookup)),
-        findTable(std::move(findTable)) {}
+  explicit ScoreBuilder(const ScoreExtents &extents) : extents(extents) {}
 
-  // False after a mistake, which `failure` tells.
+  /// What names mean in the expressions that follow.
+  void enter(Lookup names, FindTable tablesOfNames) {
+    lookup = std::move(names);
+    findTable = std::move(tablesOfNames);
+  }
+
+  // Each may be called again: "score" is then what the call before has made,
+  // and a key is kept where all say so. False after a mistake, which `failure`
+  // tells.
   bool addScore(const Expression &expression);
   bool addKeep(const Expression &expression);
 
@@ -143,8 +149,8 @@ private:
   static std::string rangeOf(IntegerSpan span);
 
   const ScoreExtents extents;
-  const Lookup lookup;
-  const FindTable findTable;
+  Lookup lookup;
+  FindTable findTable;
   ScoreProgram result;
   bool knowsScore = false;
   std::map<int, ScoreTable> tables;

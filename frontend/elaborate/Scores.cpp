@@ -31,20 +31,13 @@ std::optional<IntegerSpan> Elaborator::spanOf(ValueRef value) const {
   return std::nullopt;
 }
 
-/// The value that an expression of a score reads, as one that the attention
-/// captures.
-std::optional<ScoreTable>
-LayerContext::findTable(const ScoreSpec &spec, const Reference &reference,
-                        std::vector<ValueRef> &captured) {
-  ValueUse use = {spec.node, reference};
-  ValueRef value = elaborator.resolveOne(use, environment);
-  if (!value) {
-    return std::nullopt;
-  }
+/// A value that a score reads, as one that the attention captures.
+ScoreTable LayerContext::capture(ValueRef value, std::string name,
+                                 std::vector<ValueRef> &captured) {
   auto place = std::find(captured.begin(), captured.end(), value);
   ScoreTable table;
   table.capture = static_cast<int>(place - captured.begin());
-  table.name = use.text();
+  table.name = std::move(name);
   table.type = type(value);
   table.span = elaborator.spanOf(value);
   const std::vector<ProgramInput> &inputs = elaborator.program->inputs;
@@ -58,17 +51,61 @@ LayerContext::findTable(const ScoreSpec &spec, const Reference &reference,
   return table;
 }
 
-std::optional<LayerScores>
-LayerContext::readScores(const ScoreExtents &extents) {
-  LayerScores scores;
-  if (layer.scores.empty()) {
-    return scores;
+/// The expressions of a kind are a builder's: so are their mistakes.
+bool LayerContext::addKindScores(const KindScores &kind, ScoreBuilder &builder,
+                                 std::vector<ValueRef> &captured) {
+  builder.enter(
+      [&](std::string_view name) {
+        auto found = kind.numbers.find(std::string(name));
+        return found == kind.numbers.end() ? nullptr : &found->second;
+      },
+      [&](const Reference &reference) -> std::optional<ScoreTable> {
+        auto found = kind.values.find(reference.base);
+        if (found == kind.values.end() || !reference.accessors.empty()) {
+          builderError("has a kind whose scores read " +
+                       inQuotes(reference.base) + ", which is no value of it");
+          return std::nullopt;
+        }
+        return capture(found->second, reference.base, captured);
+      });
+  for (const auto &[name, text] :
+       {std::pair("score", &kind.score), std::pair("keep", &kind.keep)}) {
+    if (text->empty()) {
+      continue;
+    }
+    TextError error;
+    auto expression = Expression::parseScore(*text, error);
+    bool isBuilt = false;
+    if (expression) {
+      isBuilt = text == &kind.keep ? builder.addKeep(*expression)
+                                   : builder.addScore(*expression);
+      error = builder.failure();
+    }
+    if (isBuilt) {
+      continue;
+    }
+    if (!error.message.empty()) {
+      builderError(std::string("has a kind whose ") + inQuotes(name) + ", '" +
+                   reader::escaped(*text) + "', is wrong at column " +
+                   std::to_string(error.begin + 1) + ": " + error.message);
+    }
+    return false;
   }
+  return true;
+}
+
+/// The expressions of the description.
+bool LayerContext::addLayerScores(ScoreBuilder &builder,
+                                  std::vector<ValueRef> &captured) {
   const ScoreSpec *reading = nullptr;
-  ScoreBuilder builder(extents, elaborator.lookup(environment),
-                       [&](const Reference &reference) {
-                         return findTable(*reading, reference, scores.captured);
-                       });
+  builder.enter(elaborator.lookup(environment),
+                [&](const Reference &reference) -> std::optional<ScoreTable> {
+                  ValueUse use = {reading->node, reference};
+                  ValueRef value = elaborator.resolveOne(use, environment);
+                  return value ? std::optional(
+                                     capture(value, use.text(), captured))
+                               : std::nullopt;
+                });
   for (const char *name : {"score", "keep"}) {
     auto given = layer.scores.find(name);
     if (given == layer.scores.end()) {
@@ -88,8 +125,22 @@ LayerContext::readScores(const ScoreExtents &extents) {
     Diagnostic &error = elaborator.errorInside(*spec.node, builder.failure());
     if (builder.failedCapture() >= 0) {
       auto guilty = static_cast<size_t>(builder.failedCapture());
-      elaborator.noteValue(error, scores.captured[guilty]);
+      elaborator.noteValue(error, captured[guilty]);
     }
+  }
+  return !failed;
+}
+
+std::optional<LayerScores> LayerContext::readScores(const ScoreExtents &extents,
+                                                    const KindScores &kind) {
+  LayerScores scores;
+  if (layer.scores.empty() && kind.isEmpty()) {
+    return scores;
+  }
+  ScoreBuilder builder(extents);
+  if (!addKindScores(kind, builder, scores.captured) ||
+      !addLayerScores(builder, scores.captured)) {
+    return std::nullopt;
   }
   auto terms = static_cast<int64_t>(builder.program().terms.size());
   failed |= !elaborator.spend(unitsOfTerm * terms, *layer.node);

@@ -54,6 +54,13 @@ def test_numbers_are_those_of_numpy(hova, made, tmp_path):
     np.testing.assert_allclose(np.load(tmp_path / "compiled/y.npy"), want, rtol=1e-5)
 
 
+def test_guide_shows_its_meaning(made):
+    guide = (SOURCE / "docs/write-an-operator.md").read_text()
+    code = (made[0] / "Operation.cpp").read_text()
+    begin = code.index("LogicalResult ApplyOp::evaluate")
+    assert code[begin : code.index("\n}\n", begin) + 3] in guide
+
+
 def test_constraint_is_verified(hova, made):
     code = "func.func @f(%x: tensor<2x4xf32>) -> tensor<2x4xf32> {\n  %y = rootnorm.apply %x {eps = -1.0 : f64} : tensor<2x4xf32>\n  return %y : tensor<2x4xf32>\n}\n"
     command = [hova.prefix / "bin/hova-opt", f"--load-dialect-plugin={made[1]}"]

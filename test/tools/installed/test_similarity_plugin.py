@@ -57,6 +57,48 @@ def test_kernels_of_a_gpu_have_it_too(near, write, keys):
     assert "within the numeric policy, on a GPU that the processor emulates" in said
 
 
+# The other kind: a learned vector, and a mask and a score of the kind's own, beside those of the description.
+
+NEAR = {name: {**keys, "kind": "near", "reach": 4} for name, keys in AROUND.items() if name != "memory"}
+
+
+@pytest.mark.parametrize("keys", NEAR.values(), ids=NEAR)
+def test_kind_brings_a_vector_a_mask_and_a_score(near, write, keys):
+    path = write(model(**keys))
+    assert "within the numeric policy" in near("verify", path, "--guard")
+    assert "attention a: fused" in near("explain", path)
+
+
+@pytest.mark.parametrize("name", ["plain", "own", "grouped"])
+def test_kernels_of_a_gpu_have_a_vector_a_mask_and_a_score(near, write, name):
+    said = near("verify", write(model(**NEAR[name])), "--dtype=f16", "--target=cuda-emulated", "--cases=2")
+    assert "within the numeric policy, on a GPU that the processor emulates" in said
+
+
+def test_mask_of_a_kind_is_one_of_the_description(near, write):
+    """Keys that no query of a block sees are not read, whoever hides them."""
+    own = model(kind="near", reach=2)
+    own["inputs"]["x"]["shape"] = [1, 512, WIDTH]
+    own["inputs"]["valid"]["shape"] = [1, 512]
+    said = near("explain", write(own))
+    assert re.search(r"tiles? of .*keys?.*skipped", said), said
+
+
+def test_guide_shows_code_of_the_example():
+    guide = (SOURCE / "docs/write-an-operator.md").read_text()
+    example = SOURCE / "examples/distance-attention"
+    for file, first, end in [("Similarity.cpp", "Value WeightedAttr::addTerm", "\n}\n"), ("Kind.cpp", "attention.scores.score", "\n  return")]:
+        code = (example / file).read_text()
+        begin = code.index(first)
+        lines = code[begin : code.index(end, begin)].splitlines()
+        assert lines and all(line.strip() in guide for line in lines)
+
+
+def test_a_memory_has_no_indices(near, write):
+    said = near("check", write(model(kind="near", memory=5)), status=1)
+    assert 'the slots of a memory are keys without an index, and kind "near" asks for indices' in said
+
+
 def test_queries_and_keys_stay_f32(near, write):
     """A distance is no product of matrices: only the values are of the storage type."""
     said = near("compile", write(model()), "--dtype=bf16", "--emit=mlir", "--stop-after=normalize", "-o", "-")
@@ -81,7 +123,8 @@ def distances(x, w, memory):
             y = np.concatenate([y, slots], axis=1)
         parts[name] = y.reshape(*y.shape[:2], HEADS, -1).transpose(0, 2, 1, 3)
     difference = parts["query"][:, :, :, None, :] - parts["key"][:, :, None, :, :]
-    return -np.abs(difference).sum(-1), parts["value"]
+    columns = w.get("a.near.weight", np.ones(WIDTH)).reshape(1, HEADS, 1, 1, -1)
+    return -(columns * np.abs(difference)).sum(-1), parts["value"]
 
 
 def attend(x, w, valid, keys):
@@ -89,6 +132,9 @@ def attend(x, w, valid, keys):
     scores = raw * keys.get("scale", 1 / np.sqrt(WIDTH // HEADS))
     query, key = np.arange(TOKENS)[:, None], np.arange(raw.shape[-1])
     kept = np.ones(raw.shape, bool)
+    if keys.get("kind") == "near":
+        scores = scores - w["a.near.slope"][:, None, None] * abs(query - key)
+        kept &= abs(query - key) <= keys["reach"]
     if "key_valid" in keys:
         kept &= valid[:, None, None, :]
     if "causal" in keys:
@@ -102,9 +148,13 @@ def attend(x, w, valid, keys):
     return heads.transpose(0, 2, 1, 3).reshape(x.shape) @ w["a.output.weight"] + w["a.output.bias"]
 
 
-@pytest.mark.parametrize("name", ["plain", "padding", "causal", "own", "memory"])
-def test_numbers_are_those_of_numpy(near, write, tmp_path, name):
-    path = write(model(**AROUND[name]))
+CASES = {name: AROUND[name] for name in ["plain", "padding", "causal", "own", "memory"]}
+CASES |= {f"near_{name}": NEAR[name] for name in ["plain", "padding", "causal", "own"]}
+
+
+@pytest.mark.parametrize("keys", CASES.values(), ids=CASES)
+def test_numbers_are_those_of_numpy(near, write, tmp_path, keys):
+    path = write(model(**keys))
     file, w = weights_of(near, path, tmp_path, seed=5)
     generator = np.random.default_rng(6)
     x = generator.normal(size=(BATCH, TOKENS, WIDTH)).astype(np.float32)
@@ -112,7 +162,7 @@ def test_numbers_are_those_of_numpy(near, write, tmp_path, name):
     np.save(tmp_path / "x.npy", x)
     np.save(tmp_path / "valid.npy", valid)
     given = ["--input", f"x={tmp_path}/x.npy", "--input", f"valid={tmp_path}/valid.npy"]
-    want = attend(x.astype(np.float64), w, valid, AROUND[name])
+    want = attend(x.astype(np.float64), w, valid, keys)
     near("evaluate", path, "--weights", file, *given, "--output-dir", tmp_path / "float64")
     np.testing.assert_allclose(np.load(tmp_path / "float64/y.npy"), want, rtol=1e-6, atol=1e-6)
     near("compile", path, "--weights", file, "-o", tmp_path / "program")

@@ -8,6 +8,23 @@
 
 using namespace hova::frontend;
 
+/// What a kind of attention says of its scores, over `x`.
+static KindScores scoresOf(const std::string &fault, ValueRef x) {
+  KindScores scores;
+  if (fault == "syntax") {
+    scores.keep = "query - key <";
+  } else if (fault == "name") {
+    scores.keep = "abs(query - ky) < reach";
+    scores.numbers["reach"] = Scalar::ofInteger(3);
+  } else if (fault == "unread") {
+    scores.score = "score + slope[head]";
+  } else {
+    scores.score = "score + x[batch, query]";
+    scores.values["x"] = x;
+  }
+  return scores;
+}
+
 /// What is emitted in front of `x`, a value [2, 9, 16].
 static ValueRef emitFault(LayerContext &layer, const std::string &fault,
                           ValueRef x) {
@@ -58,6 +75,11 @@ static ValueRef emitFault(LayerContext &layer, const std::string &fault,
          {"empty_row", Scalar::ofText("zero")}},
         type());
   }
+  if (llvm::is_contained({"syntax", "name", "unread", "indices"}, fault)) {
+    bool isRead =
+        layer.readScores({2, 1, 2, 9, 9}, scoresOf(fault, x)).has_value();
+    return isRead ? x : poison;
+  }
   if (fault == "shape") {
     return layer.emit("linear", "", {{"x", x}, {"weight", x}}, {}, type());
   }
@@ -78,12 +100,12 @@ void addFaults(OperatorRegistry &registry) {
   info.name = "faulty";
   info.summary = "an operator of the tests";
   info.roles = {{"input", true, false, "[2, 9, 16]"}};
-  info.attributes = {
-      attributes::word("fault", "",
-                       {"mnemonic", "read", "list", "silent", "role", "operand",
-                        "attribute", "missing", "kind", "word", "text", "other",
-                        "shape", "result", "nothing"},
-                       "the mistake")};
+  info.attributes = {attributes::word(
+      "fault", "",
+      {"mnemonic", "read", "list", "silent", "role", "operand", "attribute",
+       "missing", "kind", "word", "text", "other", "syntax", "name", "unread",
+       "indices", "shape", "result", "nothing"},
+      "the mistake")};
   auto build = [](LayerContext &layer) {
     ValueRef x = layer.read("input");
     std::string fault = layer.word("fault", "");
