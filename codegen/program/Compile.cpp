@@ -50,12 +50,6 @@ private:
 };
 } // namespace
 
-/// What users call the target of a runtime.
-static std::string targetOf(const ProgramTarget &target) {
-  std::string runtime = target.getRuntime();
-  return runtime.empty() ? "cpu" : runtime;
-}
-
 ProgramFile::ProgramFile(ModuleOp imported, const CompileOptions &options,
                          const WeightProvider &weights)
     : options(options), runtime(options.target->getRuntime()) {
@@ -64,9 +58,9 @@ ProgramFile::ProgramFile(ModuleOp imported, const CompileOptions &options,
     CompileOptions other = options;
     other.target = target;
     // No identifier, so no model is called so.
-    other.prefix = options.prefix + "." + targetOf(*target);
+    other.prefix = options.prefix + "." + target->getFacts().name.str();
     all.back().alternativePrefix = other.prefix;
-    runtime = targetOf(*target) + "-" + runtime;
+    runtime = target->getFacts().name.str() + "-" + runtime;
     all.push_back(std::move(other));
   }
   for (CompileOptions &program : all) {

@@ -10,6 +10,7 @@
 #define HOVA_CODEGEN_PROGRAM_PROGRAMTARGET_H
 
 #include "codegen/Target.h"
+#include "codegen/TargetFacts.h"
 #include "codegen/program/DeviceReport.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/IR/Module.h"
@@ -60,7 +61,11 @@ public:
 
 class ProgramTarget {
 public:
+  explicit ProgramTarget(const TargetFacts &facts) : facts(facts) {}
   virtual ~ProgramTarget() = default;
+
+  /// Its row in the table of targets.
+  const TargetFacts &getFacts() const { return facts; }
 
   /// Names of the levels that a program has code for, best first; at least one.
   virtual std::vector<std::string> getLevels() const = 0;
@@ -80,6 +85,9 @@ public:
   /// `options` outlives the result.
   virtual std::unique_ptr<ProgramCode>
   makeCode(mlir::MLIRContext *context, const CompileOptions &options) const = 0;
+
+private:
+  const TargetFacts &facts;
 };
 
 } // namespace hova

@@ -9,20 +9,6 @@
 
 using namespace hova;
 
-/// What the program was compiled for, as `--target` names it.
-static llvm::StringRef targetOf(const hova_program &program) {
-  const hova_device_code *code =
-      program.num_levels ? program.levels[0].device : nullptr;
-  bool emulated = code && code->num_kernels && code->kernels[0].emulated;
-  return emulated ? "cuda-emulated" : code ? "cuda" : "cpu";
-}
-
-static llvm::StringRef whereRun(llvm::StringRef target) {
-  return target == "cuda"            ? ", on a GPU"
-         : target == "cuda-emulated" ? ", on a GPU that the processor emulates"
-                                     : "";
-}
-
 //===----------------------------------------------------------------------===//
 // Text
 //===----------------------------------------------------------------------===//
@@ -30,8 +16,8 @@ static llvm::StringRef whereRun(llvm::StringRef target) {
 namespace {
 class VerifyTable final : public VerifyWriter {
 public:
-  VerifyTable(const hova_program &program, llvm::raw_ostream &os)
-      : os(os), target(targetOf(program)) {}
+  VerifyTable(const TargetFacts &target, llvm::raw_ostream &os)
+      : os(os), target(target) {}
   void begin(const VerifyOptions &options) override;
   void add(const VerifiedCase &tried) override;
   void end(const Verdict &verdict, const Fault &fault) override;
@@ -43,16 +29,16 @@ private:
   void printOverflow(const VerifiedCase &tried);
 
   llvm::raw_ostream &os;
-  llvm::StringRef target;
+  const TargetFacts &target;
   uint64_t seed = 0;
   bool guarded = false;
   llvm::StringRef inputs;
 };
 } // namespace
 
-std::unique_ptr<VerifyWriter> hova::makeVerifyTable(const hova_program &program,
+std::unique_ptr<VerifyWriter> hova::makeVerifyTable(const TargetFacts &target,
                                                     llvm::raw_ostream &os) {
-  return std::make_unique<VerifyTable>(program, os);
+  return std::make_unique<VerifyTable>(target, os);
 }
 
 void VerifyTable::begin(const VerifyOptions &options) {
@@ -139,7 +125,7 @@ void VerifyTable::end(const Verdict &verdict, const Fault &fault) {
        << (verdict.cases == 1 ? " case is" : " cases are")
        << " within the numeric policy"
        << (guarded ? ", and no access leaves its buffer" : "")
-       << whereRun(target) << "\n";
+       << (target.hasThreads ? "" : ", on " + target.machine.str()) << "\n";
     return;
   }
   if (!verdict.difference) {
@@ -224,8 +210,9 @@ static llvm::json::Object toJson(const hova_program &program,
 namespace {
 class VerifyJson final : public VerifyWriter {
 public:
-  VerifyJson(const hova_program &program, llvm::raw_ostream &os)
-      : program(program), os(os) {}
+  VerifyJson(const hova_program &program, const TargetFacts &target,
+             llvm::raw_ostream &os)
+      : program(program), target(target), os(os) {}
   void begin(const VerifyOptions &options) override;
   void add(const VerifiedCase &tried) override;
   void end(const Verdict &verdict, const Fault &fault) override;
@@ -233,21 +220,23 @@ public:
 
 private:
   const hova_program &program;
+  const TargetFacts &target;
   llvm::raw_ostream &os;
   std::optional<llvm::json::OStream> json; ///< once something is written
 };
 } // namespace
 
 std::unique_ptr<VerifyWriter> hova::makeVerifyJson(const hova_program &program,
+                                                   const TargetFacts &target,
                                                    llvm::raw_ostream &os) {
-  return std::make_unique<VerifyJson>(program, os);
+  return std::make_unique<VerifyJson>(program, target, os);
 }
 
 void VerifyJson::begin(const VerifyOptions &options) {
   json.emplace(os, /*IndentSize=*/2);
   json->objectBegin();
   json->attribute("model", program.name);
-  json->attribute("target", targetOf(program));
+  json->attribute("target", target.name);
   json->attribute("seed", static_cast<int64_t>(options.seed));
   json->attributeBegin("cases");
   json->arrayBegin();

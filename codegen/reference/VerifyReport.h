@@ -4,6 +4,7 @@
 #ifndef HOVA_CODEGEN_REFERENCE_VERIFYREPORT_H
 #define HOVA_CODEGEN_REFERENCE_VERIFYREPORT_H
 
+#include "codegen/TargetFacts.h"
 #include "codegen/reference/Verify.h"
 #include "llvm/Support/raw_ostream.h"
 #include <memory>
@@ -38,11 +39,12 @@ public:
 
 /// A table with one row per output, and one for all values between kernels
 /// that are right.
-std::unique_ptr<VerifyWriter> makeVerifyTable(const hova_program &program,
+std::unique_ptr<VerifyWriter> makeVerifyTable(const TargetFacts &target,
                                               llvm::raw_ostream &os);
 
 /// One object with every value of every case.
 std::unique_ptr<VerifyWriter> makeVerifyJson(const hova_program &program,
+                                             const TargetFacts &target,
                                              llvm::raw_ostream &os);
 
 } // namespace hova

@@ -35,7 +35,8 @@ namespace {
 
 /// The options of a phase in a textual pipeline.
 struct PhasePipelineOptions : public PassPipelineOptions<PhasePipelineOptions> {
-  Option<std::string> target{*this, "target", llvm::cl::init("cpu"),
+  Option<std::string> target{*this, "target",
+                             llvm::cl::init(TargetChoice().name),
                              llvm::cl::desc("What the program runs on")};
   Option<std::string> march{
       *this, "march", llvm::cl::init("native"),

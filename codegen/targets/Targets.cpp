@@ -15,6 +15,7 @@
 #include "codegen/cuda/link/CudaProgram.h"
 #include "codegen/cuda/recipes/Recipes.h"
 #include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/SmallVectorExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 
@@ -22,7 +23,7 @@ namespace hova {
 
 namespace {
 using MakeProgram = llvm::Expected<std::shared_ptr<const ProgramTarget>> (*)(
-    const TargetChoice &);
+    const TargetFacts &, const TargetChoice &);
 
 /// What is registered once for all targets that one folder has code for.
 struct TargetCode {
@@ -32,7 +33,7 @@ struct TargetCode {
 
 /// One row for each target.
 struct TargetRow {
-  llvm::StringLiteral name;
+  TargetFacts facts;
   MakeProgram make;
   /// Whether a file may hold its programs beside those of other rows. Of these,
   /// a later row is tried first.
@@ -42,18 +43,18 @@ struct TargetRow {
 } // namespace
 
 static llvm::Expected<std::shared_ptr<const ProgramTarget>>
-makeCpu(const TargetChoice &choice) {
+makeCpu(const TargetFacts &facts, const TargetChoice &choice) {
   auto levels = resolveLevels(choice.march);
   if (!levels) {
     return llvm::createStringError("option '--march': " +
                                    llvm::toString(levels.takeError()));
   }
-  return std::make_shared<CpuProgram>(std::move(*levels));
+  return std::make_shared<CpuProgram>(facts, std::move(*levels));
 }
 
 template <CudaMachine machine>
 static llvm::Expected<std::shared_ptr<const ProgramTarget>>
-makeCuda(const TargetChoice &choice) {
+makeCuda(const TargetFacts &facts, const TargetChoice &choice) {
   if (choice.gpuArch != kGpuArch) {
     return llvm::createStringError("option '--gpu-arch': expects '" + kGpuArch +
                                    "', whose code later GPUs run too, got '" +
@@ -71,7 +72,8 @@ makeCuda(const TargetChoice &choice) {
     return llvm::createStringError("option '--ptxas': '" + choice.ptxas +
                                    "' is no program that can be run");
   }
-  return std::make_shared<CudaProgram>(machine, choice.gpuArch, choice.ptxas);
+  return std::make_shared<CudaProgram>(facts, machine, choice.gpuArch,
+                                       choice.ptxas);
 }
 
 static void registerCpu(mlir::DialectRegistry &registry) {
@@ -88,10 +90,33 @@ static void registerCuda(mlir::DialectRegistry &registry) {
 static constexpr TargetCode cpuCode = {registerCpu, registerHovaCpuPasses};
 static constexpr TargetCode cudaCode = {registerCuda, registerCudaPasses};
 
+// The emulation checks every access by itself, so that it needs no guard.
+static constexpr llvm::StringLiteral cpuOptions[] = {"march", "debug-lines",
+                                                     "guard"};
+static constexpr llvm::StringLiteral cudaOptions[] = {"gpu-arch", "ptxas"};
+static constexpr llvm::StringLiteral cudaProducts[] = {"ptx", "cubin"};
+static constexpr llvm::StringLiteral emulatedOptions[] = {"gpu-arch",
+                                                          "mma-sums"};
+static constexpr llvm::StringLiteral kCudaSchedule =
+    "hova-assign-cuda-schedule";
+
 static constexpr TargetRow targets[] = {
-    {"cpu", makeCpu, true, &cpuCode},
-    {"cuda", makeCuda<CudaMachine::Device>, true, &cudaCode},
-    {"cuda-emulated", makeCuda<CudaMachine::Emulated>, false, &cudaCode}};
+    {{"cpu", "a CPU", "assembly", cpuOptions, /*products=*/{},
+      /*hasThreads=*/true},
+     makeCpu,
+     /*isJoined=*/true,
+     &cpuCode},
+    {{"cuda", "a GPU", "PTX", cudaOptions, cudaProducts, /*hasThreads=*/false,
+      /*isEmulated=*/false, /*emulation=*/"cuda-emulated", kCudaSchedule},
+     makeCuda<CudaMachine::Device>,
+     /*isJoined=*/true,
+     &cudaCode},
+    {{"cuda-emulated", "a GPU that the processor emulates", "assembly",
+      emulatedOptions, /*products=*/{}, /*hasThreads=*/false,
+      /*isEmulated=*/true, /*emulation=*/"", kCudaSchedule},
+     makeCuda<CudaMachine::Emulated>,
+     /*isJoined=*/false,
+     &cudaCode}};
 
 /// The code of all rows, each once.
 static llvm::SmallSetVector<const TargetCode *, 2> codeOfTargets() {
@@ -102,13 +127,31 @@ static llvm::SmallSetVector<const TargetCode *, 2> codeOfTargets() {
   return code;
 }
 
+llvm::SmallVector<const TargetFacts *> getTargets() {
+  return llvm::map_to_vector(targets,
+                             [](const TargetRow &row) { return &row.facts; });
+}
+
 std::vector<std::string> getTargetNames() {
   std::vector<std::string> names;
   for (const TargetRow &row : targets) {
-    names.push_back(row.name.str());
+    names.push_back(row.facts.name.str());
   }
   return names;
 }
+
+/// The row of a target by its name, or the end.
+static const TargetRow *findRow(llvm::StringRef name) {
+  return llvm::find_if(
+      targets, [&](const TargetRow &row) { return row.facts.name == name; });
+}
+
+const TargetFacts *findTarget(llvm::StringRef name) {
+  const TargetRow *row = findRow(name);
+  return row == std::end(targets) ? nullptr : &row->facts;
+}
+
+const TargetFacts &getDefaultFacts() { return targets[0].facts; }
 
 std::vector<std::string> getIsaLevelNames() {
   llvm::SmallVector<llvm::StringRef> names = getLevelNames();
@@ -122,8 +165,7 @@ findRows(llvm::StringRef text) {
   text.split(names, ',');
   llvm::SmallVector<const TargetRow *> rows;
   for (llvm::StringRef name : names) {
-    const TargetRow *row = llvm::find_if(
-        targets, [&](const TargetRow &row) { return row.name == name; });
+    const TargetRow *row = findRow(name);
     if (row == std::end(targets)) {
       return llvm::createStringError("option '--target': '" + name +
                                      "' is unknown; targets are " +
@@ -151,7 +193,7 @@ makePrograms(const TargetChoice &choice) {
   llvm::sort(*rows, std::greater<>());
   std::vector<std::shared_ptr<const ProgramTarget>> programs;
   for (const TargetRow *row : *rows) {
-    auto program = row->make(choice);
+    auto program = row->make(row->facts, choice);
     if (!program) {
       return program.takeError();
     }
@@ -169,7 +211,7 @@ makeTarget(const TargetChoice &choice) {
 }
 
 std::shared_ptr<const Target> getDefaultTarget(llvm::StringRef name) {
-  if (name != targets[0].name) {
+  if (findTarget(name) && name != getDefaultFacts().name) {
     TargetChoice choice;
     choice.name = name.str();
     if (auto target = makeTarget(choice)) {

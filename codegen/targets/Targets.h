@@ -5,6 +5,7 @@
 #define HOVA_CODEGEN_TARGETS_TARGETS_H
 
 #include "codegen/Target.h"
+#include "codegen/TargetFacts.h"
 #include "llvm/Support/Error.h"
 #include <memory>
 #include <string>
@@ -14,10 +15,19 @@ namespace hova {
 
 class ProgramTarget;
 
+/// The rows of all targets, the default first.
+llvm::SmallVector<const TargetFacts *> getTargets();
+/// Their names.
+std::vector<std::string> getTargetNames();
+/// The row of this name; null: there is none.
+const TargetFacts *findTarget(llvm::StringRef name);
+/// What programs are for where nothing is said.
+const TargetFacts &getDefaultFacts();
+
 /// What says which target code is for.
 struct TargetChoice {
   /// One of getTargetNames, or for makePrograms several, comma separated.
-  std::string name = "cpu";
+  std::string name = getDefaultFacts().name.str();
   /// ISA levels of a CPU, the best first, comma separated.
   std::string march = "native";
   std::string gpuArch = "sm_80"; ///< architecture of a GPU
@@ -25,9 +35,6 @@ struct TargetChoice {
   /// found.
   std::string ptxas = "";
 };
-
-/// Names of all targets, the default first.
-std::vector<std::string> getTargetNames();
 
 /// ISA levels of a CPU by name, `native` first.
 std::vector<std::string> getIsaLevelNames();
@@ -43,8 +50,8 @@ llvm::Expected<std::vector<std::shared_ptr<const ProgramTarget>>>
 makePrograms(const TargetChoice &choice);
 
 /// The target of this name with everything that hova has code for: passes are
-/// listed for it, and dumps held to it. A CPU where the name is none.
-std::shared_ptr<const Target> getDefaultTarget(llvm::StringRef name = "cpu");
+/// listed for it, and dumps held to it. The default where the name is none.
+std::shared_ptr<const Target> getDefaultTarget(llvm::StringRef name = "");
 
 /// Registers what the targets know of operations, such as their recipes.
 void registerTargets(mlir::DialectRegistry &registry);

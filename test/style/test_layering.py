@@ -371,6 +371,25 @@ def test_one_file_knows_the_targets():
     assert users == {"codegen/targets/Targets.cpp", "codegen/reference/interpret/TileSteps.cpp"}
 
 
+# A string that is a target's name or has it inside, as those of options and passes have.
+OF_A_TARGET = re.compile(r'"[^"\s]*\b(?:cpu|cuda)\b[^"\s]*"')
+
+
+def test_one_table_has_the_words_of_targets():
+    """All others ask its rows; the option that names targets lists them, for its help and completion."""
+    users = {
+        path.as_posix(): sorted(set(OF_A_TARGET.findall("\n".join(line for line in COMMENT.sub("", text(path)).splitlines() if not INCLUDE.match(line)))))
+        for room in ("dialect/", "passes/", "frontend/", "codegen/", "tools/")
+        for path in files(".h", ".cpp", ".js", ".td", under=room)
+        if not path.as_posix().startswith(("codegen/cpu/", "codegen/cuda/"))
+    }
+    users = {path: words for path, words in users.items() if words}
+    table, option = users.pop("codegen/targets/Targets.cpp"), users.pop("tools/hova/Options.td")
+    names = ['"cpu"', '"cuda"', '"cuda-emulated"']
+    assert set(names) <= set(table) and option == names
+    assert users == {}
+
+
 # Constants of passes that are no figures of a machine, and what they are.
 NO_FIGURES = {
     "kArenaAlignment": "the multiple that hova.arena_buffer demands",

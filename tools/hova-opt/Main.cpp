@@ -69,9 +69,10 @@ struct PhaseFlags {
   llvm::cl::opt<std::string> stopAfter{
       "stop-after", llvm::cl::cat(category), llvm::cl::value_desc("phase"),
       llvm::cl::desc("Run phases up to and with this one")};
-  llvm::cl::opt<std::string> target{
-      "target", llvm::cl::cat(category), llvm::cl::value_desc("name"),
-      llvm::cl::init("cpu"), llvm::cl::desc("What the program runs on")};
+  llvm::cl::opt<std::string> target{"target", llvm::cl::cat(category),
+                                    llvm::cl::value_desc("name"),
+                                    llvm::cl::init(TargetChoice().name),
+                                    llvm::cl::desc("What the program runs on")};
   llvm::cl::opt<std::string> march{
       "march", llvm::cl::cat(category), llvm::cl::value_desc("level,..."),
       llvm::cl::init("native"), llvm::cl::desc("ISA levels of the program")};

@@ -59,11 +59,11 @@ class KernelsView {
     if (!benchmark) {
       return make("p", { class: "note" }, "With --benchmark-file, a file that the program has written with --benchmark-out, the table has times.");
     }
-    const { target, level, threads, latency_ms } = data.benchmark;
+    const { target, emulated, level, threads, latency_ms } = data.benchmark;
     const ofPeak = data.peak ? `Percent of the peak are of ${measured(peak)} GFLOP/s, as --peak says.` : `No --peak was given: percent of the peak are of the fastest kernel, ${measured(peak)} GFLOP/s.`;
     return [
       make("p", {}, `${measured(benchmark.ms * 1e3)} µs in kernels, the mean of ${count(benchmark.runs, "run")}, on ${target}, ${level ?? ""}, ${count(threads ?? 1, "thread")}; latency ${measured((latency_ms?.median ?? 0) * 1e3)} µs, the median. ${ofPeak}`),
-      target === "cuda-emulated" ? make("p", { class: "note" }, "These are times of the emulation, which say nothing of those on a GPU.") : null,
+      emulated ? make("p", { class: "note" }, "These are times of the emulation, which say nothing of those on a GPU.") : null,
     ];
   }
 

@@ -52,8 +52,8 @@ private:
 };
 } // namespace
 
-CpuProgram::CpuProgram(SmallVector<IsaLevel> levels)
-    : levels(std::move(levels)) {
+CpuProgram::CpuProgram(const TargetFacts &facts, SmallVector<IsaLevel> levels)
+    : ProgramTarget(facts), levels(std::move(levels)) {
   assert(!this->levels.empty() && "a program has code for a level");
 }
 
@@ -66,7 +66,8 @@ std::vector<std::string> CpuProgram::getLevels() const {
 }
 
 std::shared_ptr<const ProgramTarget> CpuProgram::withFirstLevel() const {
-  return std::make_shared<CpuProgram>(SmallVector<IsaLevel>{levels.front()});
+  return std::make_shared<CpuProgram>(getFacts(),
+                                      SmallVector<IsaLevel>{levels.front()});
 }
 
 std::shared_ptr<const Target> CpuProgram::getTarget(size_t level) const {

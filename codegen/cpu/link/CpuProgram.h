@@ -12,7 +12,7 @@ namespace hova {
 class CpuProgram final : public ProgramTarget {
 public:
   /// ISA levels, best first; at least one.
-  explicit CpuProgram(llvm::SmallVector<IsaLevel> levels);
+  CpuProgram(const TargetFacts &facts, llvm::SmallVector<IsaLevel> levels);
 
   std::vector<std::string> getLevels() const override;
   std::shared_ptr<const ProgramTarget> withFirstLevel() const override;

@@ -22,12 +22,14 @@ public:
   /// `chip` is LLVM's name of an architecture, such as "sm_80", and `ptxas` the
   /// path of what makes machine code for it: empty for what is found, and
   /// `kNoPtxas` for none.
-  CudaProgram(CudaMachine machine, std::string chip, std::string ptxas = "")
-      : machine(machine), chip(std::move(chip)), ptxas(std::move(ptxas)) {}
+  CudaProgram(const TargetFacts &facts, CudaMachine machine, std::string chip,
+              std::string ptxas = "")
+      : ProgramTarget(facts), machine(machine), chip(std::move(chip)),
+        ptxas(std::move(ptxas)) {}
 
   std::vector<std::string> getLevels() const override { return {chip}; }
   std::shared_ptr<const ProgramTarget> withFirstLevel() const override {
-    return std::make_shared<CudaProgram>(machine, chip, ptxas);
+    return std::make_shared<CudaProgram>(getFacts(), machine, chip, ptxas);
   }
   std::shared_ptr<const Target> getTarget(size_t level) const override;
   std::string getRuntime() const override {

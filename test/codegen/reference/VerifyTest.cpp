@@ -7,6 +7,7 @@
 
 #include "codegen/reference/Inputs.h"
 #include "codegen/reference/VerifyReport.h"
+#include "codegen/targets/Targets.h"
 #include "dialect/dense/DenseOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Parser/Parser.h"
@@ -66,7 +67,7 @@ protected:
     }
     options.cases = cases;
     llvm::raw_string_ostream os(report);
-    auto table = makeVerifyTable(compiled->description(), os);
+    auto table = makeVerifyTable(getDefaultFacts(), os);
     auto verdict =
         verifyProgram(reference, *compiled, options,
                       [&](const VerifiedCase &tried) { table->add(tried); });

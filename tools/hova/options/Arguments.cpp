@@ -1,6 +1,7 @@
 //===- Arguments.cpp - The command line of hova ---------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 
+#include "codegen/targets/Targets.h"
 #include "tools/hova/options/Arguments.h"
 #include "frontend/reader/Suggest.h"
 #include "tools/hova/options/Suggestions.h"
@@ -141,12 +142,18 @@ std::string Arguments::refuseRecorded(StringRef word,
                         join(known, ", ") + " do");
 }
 
+static StringRef targetOf(const opt::InputArgList &list) {
+  return list.getLastArgValue(OPT_target, getDefaultFacts().name);
+}
+
 static SmallVector<StringRef> targetsOf(const opt::InputArgList &list) {
   SmallVector<StringRef> names;
-  list.getLastArgValue(OPT_target, "cpu").split(names, ',');
+  targetOf(list).split(names, ',');
   llvm::sort(names);
   return names;
 }
+
+StringRef Arguments::target() const { return targetOf(list); }
 
 SmallVector<StringRef> Arguments::targets() const { return targetsOf(list); }
 

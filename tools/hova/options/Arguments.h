@@ -127,6 +127,8 @@ public:
   std::vector<std::string> values(OptionID id) const {
     return list.getAllArgValues(id);
   }
+  /// What `--target` says, the default where it is not given.
+  llvm::StringRef target() const;
   /// The names after `--target`, sorted: their order on the command line means
   /// nothing.
   llvm::SmallVector<llvm::StringRef> targets() const;

@@ -108,20 +108,18 @@ static ExtendPipeline readExtensions(const Arguments &arguments,
 //===----------------------------------------------------------------------===//
 
 /// What only some targets have an option for.
-static void checkForeignOption(const Arguments &arguments, OptionID option,
-                               ArrayRef<llvm::StringRef> targets) {
+static void checkForeignOption(const Arguments &arguments, OptionID option) {
+  std::string spelling = Arguments::spelling(option);
+  StringRef name = StringRef(spelling).ltrim('-');
   llvm::SmallVector<llvm::StringRef> named = arguments.targets();
-  auto isKnown = [](llvm::StringRef name) {
-    return llvm::is_contained(getTargetNames(), name);
-  };
-  auto applies = [&](llvm::StringRef name) {
-    return llvm::is_contained(targets, name);
+  auto isKnown = [](StringRef target) { return findTarget(target); };
+  auto applies = [&](StringRef target) {
+    return llvm::is_contained(findTarget(target)->options, name);
   };
   if (arguments.has(option) && llvm::all_of(named, isKnown) &&
       llvm::none_of(named, applies)) {
-    arguments.usageError(
-        "option '" + Arguments::spelling(option) +
-        "' does not apply to --target=" + arguments.value(OPT_target, "cpu"));
+    arguments.usageError("option '" + spelling +
+                         "' does not apply to --target=" + arguments.target());
   }
 }
 
@@ -145,8 +143,8 @@ static void checkSingleTarget(const Arguments &arguments) {
   }
 }
 
-/// A GPU, or where there is none, the emulation of one.
-static std::string targetToVerify() {
+/// The target itself, or where its machine is missing, what emulates it.
+static llvm::StringRef targetToVerify(const TargetFacts &target) {
   hova_driver driver;
   hova_error error = {};
   int count = 0;
@@ -154,29 +152,28 @@ static std::string targetToVerify() {
                driver.count_devices(&count) == 0 && count > 0;
   hova_driver_close(&driver);
   if (found) {
-    return "cuda";
+    return target.name;
   }
-  printNote("kernels are emulated, as by --target=cuda-emulated, since no GPU "
-            "can run them: " +
+  printNote("kernels are emulated, as by --target=" + target.emulation +
+            ", since no GPU can run them: " +
             llvm::Twine(*error.text ? error.text : "found no NVIDIA GPU"));
-  return "cuda-emulated";
+  return target.emulation;
 }
 
 using Programs = std::vector<std::shared_ptr<const ProgramTarget>>;
 
 /// What programs are made for; empty where the command line says it wrongly.
 static Programs readTargets(const Arguments &arguments) {
-  checkForeignOption(arguments, OPT_march, {"cpu"});
-  checkForeignOption(arguments, OPT_gpu_arch, {"cuda", "cuda-emulated"});
-  checkForeignOption(arguments, OPT_ptxas, {"cuda"});
-  checkForeignOption(arguments, OPT_mma_sums, {"cuda-emulated"});
-  checkForeignOption(arguments, OPT_debug_lines, {"cpu"});
-  // Emulation checks every access by itself.
-  checkForeignOption(arguments, OPT_guard, {"cpu"});
+  for (OptionID option : {OPT_march, OPT_gpu_arch, OPT_ptxas, OPT_mma_sums,
+                          OPT_debug_lines, OPT_guard}) {
+    checkForeignOption(arguments, option);
+  }
   TargetChoice choice;
-  choice.name = arguments.value(OPT_target, choice.name).str();
-  if (arguments.verb().visibility == VerifyVerb && choice.name == "cuda") {
-    choice.name = targetToVerify();
+  choice.name = arguments.target().str();
+  const TargetFacts *facts = findTarget(choice.name);
+  if (arguments.verb().visibility == VerifyVerb && facts &&
+      !facts->emulation.empty()) {
+    choice.name = targetToVerify(*facts).str();
   }
   choice.march = arguments.value(OPT_march, "native").str();
   choice.gpuArch = arguments.value(OPT_gpu_arch, choice.gpuArch).str();
@@ -288,13 +285,13 @@ void describeModel(const Arguments &arguments, Session &session,
     add(set);
   }
   llvm::SmallVector<llvm::StringRef> targets = arguments.targets();
-  if (targets != llvm::SmallVector<llvm::StringRef>{"cpu"}) {
+  if (targets != llvm::SmallVector<llvm::StringRef>{getDefaultFacts().name}) {
     os << " --target=" << llvm::join(targets, ",");
   }
   Programs programs = options.alternatives;
   programs.insert(programs.begin(), options.target);
   for (const auto &program : programs) {
-    if (program->getRuntime().empty()) {
+    if (llvm::is_contained(program->getFacts().options, "march")) {
       os << " --march=" << llvm::join(program->getLevels(), ",");
     }
   }

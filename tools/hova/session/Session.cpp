@@ -212,14 +212,14 @@ static std::vector<std::string> targetArguments(const Arguments &arguments) {
   llvm::SmallVector<llvm::StringRef> targets = arguments.targets();
   std::string march =
       "--march=" + arguments.value(OPT_march, TargetChoice().march).str();
-  if (targets == llvm::SmallVector<llvm::StringRef>{"cpu"}) {
+  if (targets == llvm::SmallVector<llvm::StringRef>{getDefaultFacts().name}) {
     return {march};
   }
   std::vector<std::string> words{
       "--target=" + llvm::join(targets, ","),
       "--gpu-arch=" +
           arguments.value(OPT_gpu_arch, TargetChoice().gpuArch).str()};
-  if (llvm::is_contained(targets, "cpu")) {
+  if (llvm::is_contained(targets, getDefaultFacts().name)) {
     words.push_back(march);
   }
   return words;
@@ -394,7 +394,7 @@ int Session::load(const frontend::ModelOptions &options, Weights weights,
   if (!dump()) {
     return Ok;
   }
-  auto target = getDefaultTarget(arguments.value(OPT_target, "cpu"));
+  auto target = getDefaultTarget(arguments.target());
   return succeeded(checkDump(dump(), this->imported(), *target)) ? Ok
                                                                  : Rejected;
 }
@@ -417,8 +417,11 @@ WeightLookup Session::weights() {
 int Session::failureStatus() {
   std::string pass = getLastFailedPass();
   // What these refuse is the description, or that there is no code for it yet.
+  auto refuses = [&](const TargetFacts *target) {
+    return !pass.empty() && pass == target->refusingPass;
+  };
   if (weightsRejected || pass == "hova-verify-demands" ||
-      pass == "hova-assign-cuda-schedule") {
+      llvm::any_of(getTargets(), refuses)) {
     return Rejected;
   }
   if (dump()) {

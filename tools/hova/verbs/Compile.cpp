@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "codegen/OutputFile.h"
+#include "codegen/targets/Targets.h"
 #include "tools/hova/guard/Guard.h"
 #include "tools/hova/output/Closing.h"
 #include "tools/hova/output/Files.h"
@@ -156,17 +157,19 @@ void Compilation::refuseIdleOptions() {
   }
 }
 
-/// PTX and machine code are of GPUs, and only a whole program is for several
-/// targets.
+/// Some products are of one target, and only a whole program is for several.
 void Compilation::refuseForeignProduct() {
-  llvm::StringRef target = arguments.value(OPT_target, "cpu");
-  bool isOfGpu =
-      product->name == "ptx" || product->kind == EmitKind::MachineCode;
+  llvm::StringRef target = arguments.target();
+  auto makes = [&](const TargetFacts *facts) {
+    return llvm::is_contained(facts->products, product->name);
+  };
+  llvm::SmallVector<const TargetFacts *> targets = getTargets();
+  const auto *maker = llvm::find_if(targets, makes);
   bool isJoined = product->kind == EmitKind::Executable ||
                   product->kind == EmitKind::Library;
-  if (isOfGpu && target != "cuda") {
-    arguments.usageError("--emit=" + product->name +
-                         " is for --target=cuda, got --target=" + target);
+  if (maker != targets.end() && target != (*maker)->name) {
+    arguments.usageError("--emit=" + product->name + " is for --target=" +
+                         (*maker)->name + ", got --target=" + target);
   } else if (!isJoined && target.contains(',')) {
     arguments.usageError("--emit=" + product->name +
                          " expects one target, got --target=" + target);

@@ -6,6 +6,7 @@
 
 #include "codegen/JsonText.h"
 #include "codegen/ShellWord.h"
+#include "codegen/targets/Targets.h"
 #include "frontend/reader/Text.h"
 #include "tools/hova/verbs/Benchmark.h"
 #include "tools/hova/verbs/Verbs.h"
@@ -188,9 +189,10 @@ public:
   void print(int64_t depth) {
     outs() << textOf(measured, "model") << " at level "
            << textOf(measured, "level") << ", ";
-    std::string target = textOf(measured, "target");
-    if (target != "cpu") {
-      outs() << target;
+    std::string name = textOf(measured, "target");
+    const TargetFacts *target = findTarget(name);
+    if (!target || !target->hasThreads) {
+      outs() << name;
     } else {
       outs() << int64_t(numberOf(measured, "threads")) << " threads";
     }
@@ -198,7 +200,7 @@ public:
            << int64_t(numberOf(profile, "runs")) << " runs\n";
     printPlaces(depth);
     printKernels();
-    if (target == "cuda-emulated") {
+    if (target && target->isEmulated) {
       outs()
           << "\nThese are times of the emulation, which say nothing of those "
              "on a GPU.\n";

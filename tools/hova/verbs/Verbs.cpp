@@ -85,10 +85,12 @@ int listPhases(StringRef target) {
                         << "\n";
     }
   }
-  if (target == "cpu") {
-    outs()
-        << "\nThese are the passes for a CPU; --target=cuda lists those for a "
-           "GPU.\n";
+  const hova::TargetFacts &usual = hova::getDefaultFacts();
+  if (target == usual.name) {
+    const hova::TargetFacts &other = *hova::getTargets()[1];
+    outs() << "\nThese are the passes for " << usual.machine
+           << "; --target=" << other.name << " lists those for "
+           << other.machine << ".\n";
   }
   outs()
       << "\nOption --pass-pipeline adds passes before and after each of these: "

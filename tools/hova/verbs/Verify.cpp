@@ -170,9 +170,10 @@ int Verification::run(bool json) {
   if (program.status != Ok) {
     return program.status;
   }
-  auto writer =
-      json ? makeVerifyJson(program.program->description(), llvm::outs())
-           : makeVerifyTable(program.program->description(), llvm::outs());
+  const TargetFacts &target = compileOptions.target->getFacts();
+  auto writer = json ? makeVerifyJson(program.program->description(), target,
+                                      llvm::outs())
+                     : makeVerifyTable(target, llvm::outs());
   program.program->setSums(sums);
   bool begun = false;
   llvm::Expected<Verdict> verdict = compare(compiled, *program.program, options,

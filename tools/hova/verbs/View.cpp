@@ -5,6 +5,7 @@
 // verbs print of the way there; the page shows that object and nothing else.
 
 #include "codegen/OutputFile.h"
+#include "codegen/targets/Targets.h"
 #include "tools/hova/output/Closing.h"
 #include "tools/hova/output/Files.h"
 #include "tools/hova/output/Progress.h"
@@ -136,13 +137,13 @@ llvm::json::Object View::gather() {
   const frontend::Program &program = session.program();
   inspect::Scope scope{"", &program, session.imported()};
   const DeviceReport *report = compiled.report ? &*compiled.report : nullptr;
-  llvm::StringRef target = arguments.value(OPT_target, "cpu");
+  const TargetFacts &target = options.target->getFacts();
   inspect::Summary summary = inspect::summarize(program, session.context());
   int64_t flopsPerByte = options.target->getTarget(0)->getFlopsPerByte();
   Object document{
       {"hova", versionText()},
       {"model", program.name},
-      {"target", target},
+      {"target", target.name},
       {"level", options.origin.level},
       {"options", llvm::json::Array(options.origin.arguments)},
       {"description", Object{{"file", options.origin.file},
@@ -153,12 +154,15 @@ llvm::json::Object View::gather() {
       {"loops", inspect::loopsJson(*compiled.tiled)},
       {"memory", inspect::memoryJson(*compiled.tiled, flopsPerByte)},
       {"phases", std::move(phases)},
-      {"code", Object{{"kind", target == "cuda" ? "PTX" : "assembly"},
-                      {"text", std::move(compiled.text)}}}};
+      {"code",
+       Object{{"kind", target.code}, {"text", std::move(compiled.text)}}}};
   if (maps) {
     document["maps"] = std::move(*maps);
   }
   if (benchmark) {
+    const TargetFacts *timed =
+        findTarget(benchmark->getString("target").value_or(""));
+    (*benchmark)["emulated"] = timed && timed->isEmulated;
     document["benchmark"] = std::move(*benchmark);
   }
   if (peak) {
