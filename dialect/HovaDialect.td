@@ -24,6 +24,10 @@ def Hova_Dialect : Dialect {
                            "::mlir::math::MathDialect"];
   let useDefaultAttributePrinterParser = 1;
   let useDefaultTypePrinterParser = 1;
+  // The attributes are those of DiscardableAttributes.cpp.
+  let hasOperationAttrVerify = 1;
+  let hasRegionArgAttrVerify = 1;
+  let hasRegionResultAttrVerify = 1;
   let extraClassDeclaration = [{
     /// What each family has, in the folder of its name.
     void registerAttentionOps();

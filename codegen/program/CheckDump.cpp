@@ -16,7 +16,6 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Pass/PassManager.h"
-#include "passes/Verdict.h"
 #include "passes/tile/KernelStructure.h"
 #include "passes/tile/ProgramAttrs.h"
 #include "llvm/ADT/StringSet.h"
@@ -42,7 +41,6 @@ public:
 
 private:
   LogicalResult checkModule();
-  LogicalResult checkRewrites(Operation *op);
   LogicalResult checkSignature();
   LogicalResult checkLabels(ArrayRef<DictionaryAttr> labels);
   LogicalResult checkBuffers();
@@ -130,24 +128,6 @@ LogicalResult DumpCheck::checkModule() {
            << main.getBody().getBlocks().size();
   }
   return success();
-}
-
-/// What passes have written about an operation for `hova explain`.
-LogicalResult DumpCheck::checkRewrites(Operation *op) {
-  Attribute all = op->getAttr(kRewritesAttr);
-  if (!all) {
-    return success();
-  }
-  auto entries = dyn_cast<DictionaryAttr>(all);
-  bool right = entries && llvm::all_of(entries, [](NamedAttribute entry) {
-                 auto verdict = dyn_cast<DictionaryAttr>(entry.getValue());
-                 return verdict && verdict.getAs<BoolAttr>("fired") &&
-                        verdict.getAs<StringAttr>("why");
-               });
-  return right ? success()
-               : op->emitError("expects '")
-                     << kRewritesAttr
-                     << "' to have for every pass whether it fired, and why";
 }
 
 /// Inputs and outputs by the names and ranges that the description gives them.
@@ -431,13 +411,6 @@ LogicalResult DumpCheck::checkCode() {
 
 LogicalResult DumpCheck::run() {
   if (failed(checkModule()) || failed(checkSignature())) {
-    return failure();
-  }
-  WalkResult walked = dump.walk([&](Operation *op) {
-    return failed(checkRewrites(op)) ? WalkResult::interrupt()
-                                     : WalkResult::advance();
-  });
-  if (walked.wasInterrupted()) {
     return failure();
   }
   if (isFrom("tile") && failed(checkFrame())) {

@@ -220,11 +220,6 @@ struct NormalizeStoragePass final
     if (!attribute) {
       return;
     }
-    if (storageOf(attribute.getValue()) == Storage::F32) {
-      getOperation().emitError("expects bf16 or f16 as ")
-          << kStorageAttr << ", got " << attribute.getValue();
-      return signalPassFailure();
-    }
     StorageNormalizer(getOperation(), cast<FloatType>(attribute.getValue()))
         .run();
   }

@@ -525,7 +525,7 @@ def test_a_dump_without_the_tables_that_launches_read_is_an_error(tmp_path):
     assert contents(tmp_path / "again.o") == contents(tmp_path / "first.o")
     tables = re.search(r"hova.tables = array<i64: [^>]*>", text)[0]
     first = tables.partition(",")[0] + ">"  # half of a table of four numbers of 32 bits
-    for shorter, left in (("hova.tables = array<i64>", 0), ("hova.other = 1 : i64", 0), (first, 1)):
+    for shorter, left in (("hova.tables = array<i64>", 0), ("other.tables = 1 : i64", 0), (first, 1)):
         dump.write_text(text.replace(tables, shorter), encoding="utf-8")
         said = run(HOVA, "compile", dump, "-o", tmp_path / "other", status=1)
         assert f"expects 'hova.tables' of the code to reach there, got {left} numbers" in said

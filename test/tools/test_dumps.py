@@ -125,7 +125,7 @@ EDITS = {
     ),
     "a verdict without a reason": ("fuse", r"(hova.rewrites = \{[\w\"-]+ = \{)fired = \w+, ", r"\1", "whether it fired, and why"),
     "a schedule of words": ("assign", r"lanes = \d+", 'lanes = "8"', "expected integer value"),
-    "no schedule": ("assign", r"schedule = #hova_cpu.schedule<[^>]*>", "hova.none", "has no complete schedule"),
+    "no schedule": ("assign", r"schedule = #hova_cpu.schedule<[^>]*>", "other.none", "has no complete schedule"),
     "a schedule without lanes": ("assign", r"lanes = \d+, ", "", "expects 'lanes'"),
     "a schedule with a word of its own": ("assign", r"lanes = ", "warps = 4, lanes = ", "got 'warps'"),
     "a tile without rows": ("assign", r"tile = \d+x", "tile = 0x", "expects 'tile' from 1 to 64, got 0"),
