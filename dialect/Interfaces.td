@@ -52,6 +52,19 @@ def Hova_ReferenceOpInterface : OpInterface<"ReferenceOpInterface"> {
   ];
 }
 
+def Hova_MoveOpInterface : OpInterface<"MoveOpInterface"> {
+  let cppNamespace = "::hova";
+  let description = [{
+    Each element of the results is one of an operand, or zero. So operands of
+    float32 give results of float32, in evaluation too. What does not say it
+    computes.
+  }];
+  let methods = [
+    InterfaceMethod<"whether it does so with the attributes that it has",
+      "bool", "movesData", (ins), "", "return true;">,
+  ];
+}
+
 def Hova_TableOpInterface : OpInterface<"TableOpInterface"> {
   let cppNamespace = "::hova";
   let description = [{

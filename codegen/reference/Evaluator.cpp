@@ -20,17 +20,6 @@ static bool isFloat(const HostTensor &tensor) {
          tensor.getElement() == Element::F32;
 }
 
-/// Operations whose results are elements of their operands: on float32 operands
-/// they need no float64.
-static bool movesData(Operation *op) {
-  if (auto pool = dyn_cast<PoolOp>(op)) {
-    return pool.getKind() == PoolKind::first;
-  }
-  return isa<ConvertOp, TransposeOp, PackOp, EmbeddingOp, ConcatOp, SliceOp,
-             ClassTokenOp, IndexSortOp, LayerPoolOp, UnfoldOp, PadOp, ReshapeOp,
-             RepeatOp, RearrangeOp>(op);
-}
-
 /// The results of `op` with the absolute values of its summands; they compute
 /// in `element`. None where nothing is known of summands.
 static FailureOr<SmallVector<HostTensor>>
@@ -204,7 +193,8 @@ LogicalResult Evaluator::runOperation(Operation *op,
     return op->emitOpError("has no reference evaluation");
   }
   // One float64 operand makes an operation compute in float64.
-  if (precision == Precision::Double && !movesData(op)) {
+  auto move = dyn_cast<MoveOpInterface>(op);
+  if (precision == Precision::Double && !(move && move.movesData())) {
     for (HostTensor &operand : operands) {
       if (isFloat(operand)) {
         operand = castTo(operand, Element::F64);

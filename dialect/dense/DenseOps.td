@@ -307,7 +307,8 @@ def Hova_ScaleOp : Hova_Op<"scale", [Pure, AllTypesMatch<["x", "result"]>,
   let hasVerifier = 1;
 }
 
-def Hova_ConvertOp : Hova_Op<"convert", [Pure,
+def Hova_ConvertOp : Hova_Op<"convert", [
+    DeclareOpInterfaceMethods<Hova_MoveOpInterface>, Pure,
     DeclareOpInterfaceMethods<Hova_StructuredOpInterface>,
     DeclareOpInterfaceMethods<Hova_TileOpInterface>,
     DeclareOpInterfaceMethods<Hova_ReferenceOpInterface>]> {

@@ -7,7 +7,8 @@
 include "dialect/Interfaces.td"
 include "dialect/Placement.td"
 
-def Hova_RearrangeOp : Hova_Op<"rearrange", [Pure,
+def Hova_RearrangeOp : Hova_Op<"rearrange", [
+    DeclareOpInterfaceMethods<Hova_MoveOpInterface>, Pure,
     Hova_Site<["isResultIntermediate"]>,
     DeclareOpInterfaceMethods<Hova_StructuredOpInterface>,
     DeclareOpInterfaceMethods<Hova_ReferenceOpInterface>]> {

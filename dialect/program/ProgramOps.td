@@ -84,7 +84,8 @@ def Hova_StoreWeightOp : Hova_Op<"store_weight"> {
   let assemblyFormat = "$name `,` $value attr-dict `:` type($value)";
 }
 
-def Hova_TransposeOp : Hova_Op<"transpose", [Pure,
+def Hova_TransposeOp : Hova_Op<"transpose", [
+    DeclareOpInterfaceMethods<Hova_MoveOpInterface>, Pure,
     DeclareOpInterfaceMethods<Hova_ReferenceOpInterface>]> {
   let summary = "a weight matrix with rows and columns exchanged";
   let description = [{
@@ -128,7 +129,8 @@ def Hova_BlockDiagonalOp : Hova_Op<"block_diagonal", [Pure,
   let hasVerifier = 1;
 }
 
-def Hova_PackOp : Hova_Op<"pack", [Pure,
+def Hova_PackOp : Hova_Op<"pack", [
+    DeclareOpInterfaceMethods<Hova_MoveOpInterface>, Pure,
     DeclareOpInterfaceMethods<Hova_ReferenceOpInterface>]> {
   let summary = "a weight matrix as its layout stores it";
   let description = [{

@@ -234,6 +234,8 @@ LogicalResult PoolOp::verify() {
   return expectResult(*this, {x[0], x[2]}); // C1
 }
 
+bool PoolOp::movesData() { return getKind() == PoolKind::first; }
+
 IterationSpace PoolOp::getIterationSpace() {
   IterationSpaceBuilder builder(*this);
   ArrayRef<int64_t> x = shapeOf(getX());

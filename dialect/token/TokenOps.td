@@ -15,6 +15,7 @@ class Hova_TokenOp<string mnemonic, list<Trait> traits = [],
                                   referenceMethods>], traits)>;
 
 def Hova_EmbeddingOp : Hova_TokenOp<"embedding", [
+    DeclareOpInterfaceMethods<Hova_MoveOpInterface>,
     DeclareOpInterfaceMethods<Hova_StorageOpInterface>]> {
   let summary = "rows of a table, chosen by ids";
   let description = [{
@@ -109,7 +110,8 @@ def Hova_PatchEmbeddingOp : Hova_TokenOp<"patch_embedding", [Hova_Site<>,
   let hasVerifier = 1;
 }
 
-def Hova_UnfoldOp : Hova_TokenOp<"unfold", [Hova_Site<["isResultIntermediate"]>]> {
+def Hova_UnfoldOp : Hova_TokenOp<"unfold", [
+    DeclareOpInterfaceMethods<Hova_MoveOpInterface>, Hova_Site<["isResultIntermediate"]>]> {
   let summary = "what a square sees of an image, place by place, as rows";
   let description = [{
     A square of `kernel` pixels a side moves over the image in steps of `stride`,
@@ -155,7 +157,8 @@ def Hova_UnfoldOp : Hova_TokenOp<"unfold", [Hova_Site<["isResultIntermediate"]>]
   let hasVerifier = 1;
 }
 
-def Hova_ClassTokenOp : Hova_TokenOp<"class_token", [Hova_Site<["isResultIntermediate"]>]> {
+def Hova_ClassTokenOp : Hova_TokenOp<"class_token", [
+    DeclareOpInterfaceMethods<Hova_MoveOpInterface>, Hova_Site<["isResultIntermediate"]>]> {
   let summary = "a learned token put before the others";
   let description = [{
     `y[b, 0, :] = token`, `y[b, i + 1, :] = x[b, i, :]`.
@@ -181,6 +184,7 @@ def Hova_ClassTokenOp : Hova_TokenOp<"class_token", [Hova_Site<["isResultInterme
 }
 
 def Hova_PoolOp : Hova_TokenOp<"pool", [
+    DeclareOpInterfaceMethods<Hova_MoveOpInterface, ["movesData"]>,
     DeclareOpInterfaceMethods<Hova_RowViewOpInterface>], ["getSummands"]> {
   let summary = "one row for all tokens";
   let description = [{
@@ -266,7 +270,8 @@ def Hova_MaskFactorsOp : Hova_TokenOp<"mask_factors"> {
   let hasVerifier = 1;
 }
 
-def Hova_IndexSortOp : Hova_TokenOp<"index_sort", [SameTypeOperands, Hova_Site<["isResultIntermediate"]>,
+def Hova_IndexSortOp : Hova_TokenOp<"index_sort", [
+    DeclareOpInterfaceMethods<Hova_MoveOpInterface>, SameTypeOperands, Hova_Site<["isResultIntermediate"]>,
     DeclareOpInterfaceMethods<Hova_AssembleOpInterface>]> {
   let summary = "states of several layers interleaved token by token";
   let description = [{
@@ -291,6 +296,7 @@ def Hova_IndexSortOp : Hova_TokenOp<"index_sort", [SameTypeOperands, Hova_Site<[
 }
 
 def Hova_LayerPoolOp : Hova_TokenOp<"layer_pool", [
+    DeclareOpInterfaceMethods<Hova_MoveOpInterface>,
     DeclareOpInterfaceMethods<Hova_RowRangeOpInterface,
                               ["getOperandRowsPerRow", "getRowRangeSubject"]>]> {
   let summary = "per channel maximum over the layers of each token";
@@ -316,7 +322,8 @@ def Hova_LayerPoolOp : Hova_TokenOp<"layer_pool", [
   let hasVerifier = 1;
 }
 
-def Hova_ConcatOp : Hova_TokenOp<"concat", [Hova_Site<["isResultIntermediate"]>,
+def Hova_ConcatOp : Hova_TokenOp<"concat", [
+    DeclareOpInterfaceMethods<Hova_MoveOpInterface>, Hova_Site<["isResultIntermediate"]>,
     DeclareOpInterfaceMethods<Hova_AssembleOpInterface>]> {
   let summary = "tensors joined along one axis";
   let description = [{
@@ -343,6 +350,7 @@ def Hova_ConcatOp : Hova_TokenOp<"concat", [Hova_Site<["isResultIntermediate"]>,
 }
 
 def Hova_SliceOp : Hova_TokenOp<"slice", [
+    DeclareOpInterfaceMethods<Hova_MoveOpInterface>,
     DeclareOpInterfaceMethods<Hova_RowViewOpInterface>]> {
   let summary = "a range of one axis";
   let description = [{
@@ -373,7 +381,8 @@ def Hova_SliceOp : Hova_TokenOp<"slice", [
   }];
 }
 
-def Hova_PadOp : Hova_TokenOp<"pad", [Hova_Site<["isResultIntermediate"]>]> {
+def Hova_PadOp : Hova_TokenOp<"pad", [
+    DeclareOpInterfaceMethods<Hova_MoveOpInterface>, Hova_Site<["isResultIntermediate"]>]> {
   let summary = "zeros in front of an axis and after it";
   let description = [{
     Elements `before` to `before + n - 1` of `axis` (0-based), which x has n
@@ -398,7 +407,8 @@ def Hova_PadOp : Hova_TokenOp<"pad", [Hova_Site<["isResultIntermediate"]>]> {
   let hasVerifier = 1;
 }
 
-def Hova_ReshapeOp : Hova_TokenOp<"reshape", [Hova_Site<["isResultIntermediate"]>]> {
+def Hova_ReshapeOp : Hova_TokenOp<"reshape", [
+    DeclareOpInterfaceMethods<Hova_MoveOpInterface>, Hova_Site<["isResultIntermediate"]>]> {
   let summary = "the same elements in other axes";
   let description = [{
     Element i of the result is element i of x, both counted row-major: the words
@@ -422,7 +432,8 @@ def Hova_ReshapeOp : Hova_TokenOp<"reshape", [Hova_Site<["isResultIntermediate"]
   let hasFolder = 1;
 }
 
-def Hova_RepeatOp : Hova_TokenOp<"repeat", [Hova_PerItem,
+def Hova_RepeatOp : Hova_TokenOp<"repeat", [
+    DeclareOpInterfaceMethods<Hova_MoveOpInterface>, Hova_PerItem,
     Hova_Site<["isResultIntermediate"]>]> {
   let summary = "the same elements for every item of a batch";
   let description = [{

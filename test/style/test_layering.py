@@ -262,6 +262,7 @@ SHARED_WITH_EVALUATION = {
     "getYield",
     "HostTensor",
     "mutableAs",
+    "movesData",
     "mutableData",
     "pathOf",
     "roundTo",
