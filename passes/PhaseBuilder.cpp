@@ -22,21 +22,21 @@ void PhaseBuilder::extendAt(const Twine &point) {
   }
 }
 
-void PhaseBuilder::addTo(std::unique_ptr<Pass> pass, StringRef anchor) {
+void PhaseBuilder::addTo(std::unique_ptr<Pass> pass, StringRef root) {
   if (!isListed) {
     return;
   }
   std::string name = pass->getArgument().str();
   extendAt("before-" + name);
-  // Neighbours with the same anchor are merged when they run.
-  (anchor.empty() ? manager : manager.nest(anchor)).addPass(std::move(pass));
+  // Neighbours with the same root are merged when they run.
+  (root.empty() ? manager : manager.nest(root)).addPass(std::move(pass));
   extendAt("after-" + name);
 }
 
 void PhaseBuilder::add(std::unique_ptr<Pass> pass) {
-  std::optional<StringRef> anchor = pass->getOpName();
-  bool isOnModule = !anchor || *anchor == ModuleOp::getOperationName();
-  addTo(std::move(pass), isOnModule ? "" : *anchor);
+  std::optional<StringRef> root = pass->getOpName();
+  bool isOnModule = !root || *root == ModuleOp::getOperationName();
+  addTo(std::move(pass), isOnModule ? "" : *root);
 }
 
 void PhaseBuilder::addOptional(std::unique_ptr<Pass> pass) {

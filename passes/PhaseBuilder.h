@@ -54,8 +54,8 @@ public:
   bool runs(llvm::StringRef pass) const { return selection.runs(pass); }
 
 private:
-  /// Runs on each `anchor` of the module; on the module itself if empty.
-  void addTo(std::unique_ptr<mlir::Pass> pass, llvm::StringRef anchor);
+  /// Runs on each `root` of the module; on the module itself if empty.
+  void addTo(std::unique_ptr<mlir::Pass> pass, llvm::StringRef root);
   void extendAt(const llvm::Twine &point);
 
   mlir::OpPassManager &manager;

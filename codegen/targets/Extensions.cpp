@@ -45,9 +45,9 @@ llvm::Expected<Extension> nestPasses(const Extension &extension) {
   llvm::interleave(
       onAnything.getPasses(), os,
       [&](Pass &pass) {
-        std::optional<StringRef> anchor = pass.getOpName();
-        bool isNested = anchor && anchor != onModule.getOpName();
-        os << (isNested ? anchor->str() + "(" : "");
+        std::optional<StringRef> root = pass.getOpName();
+        bool isNested = root && root != onModule.getOpName();
+        os << (isNested ? root->str() + "(" : "");
         pass.printAsTextualPipeline(os);
         os << (isNested ? ")" : "");
       },

@@ -10,7 +10,7 @@
 using namespace mlir;
 
 namespace hova {
-Operation *anchorOf(ArrayRef<Operation *> ops) {
+Operation *namesakeOf(ArrayRef<Operation *> ops) {
   auto work = [](Operation *op) -> int64_t {
     auto cost = dyn_cast<CostOpInterface>(op);
     return cost ? *macsOf(cost) : 0;
@@ -123,7 +123,7 @@ void KernelBuilder::addOperation(Operation *op) {
 
 KernelOp KernelBuilder::createKernel() {
   const Group &group = grouping.getGroups()[index];
-  Operation *anchor = anchorOf(group.ops);
+  Operation *namesake = namesakeOf(group.ops);
   SmallVector<Type> types;
   for (Operation *op : group.ops) {
     for (Value result : op->getResults()) {
@@ -132,9 +132,9 @@ KernelOp KernelBuilder::createKernel() {
       }
     }
   }
-  StringRef path = pathOf(anchor->getLoc());
+  StringRef path = pathOf(namesake->getLoc());
   KernelOp kernel =
-      KernelOp::create(builder, anchor->getLoc(), types,
+      KernelOp::create(builder, namesake->getLoc(), types,
                        path.empty() ? "main" : path, ValueRange(), group.units,
                        ArrayAttr(), ArrayAttr(), ScheduleAttrInterface());
   kernel.getBody().emplaceBlock();

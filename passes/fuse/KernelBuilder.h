@@ -10,7 +10,7 @@ namespace hova {
 
 /// The operation that a kernel of `ops` is named for: the one with most
 /// multiply-accumulates, of several the first.
-mlir::Operation *anchorOf(llvm::ArrayRef<mlir::Operation *> ops);
+mlir::Operation *namesakeOf(llvm::ArrayRef<mlir::Operation *> ops);
 
 /// Builds the kernel of group `number` at the end of the block and makes all
 /// others read its results instead of the group's values. The group's

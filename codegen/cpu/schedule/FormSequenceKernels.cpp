@@ -273,11 +273,11 @@ static void formKernel(const Region &region) {
       results.push_back(op->getResult(0));
     }
   }
-  Operation *anchor = anchorOf(region.ops.getArrayRef());
+  Operation *namesake = namesakeOf(region.ops.getArrayRef());
   OpBuilder builder(region.ops.back());
-  StringRef path = pathOf(anchor->getLoc());
+  StringRef path = pathOf(namesake->getLoc());
   auto kernel = KernelOp::create(
-      builder, anchor->getLoc(), ValueRange(results).getTypes(),
+      builder, namesake->getLoc(), ValueRange(results).getTypes(),
       path.empty() ? "main" : path, inputs.getArrayRef(),
       sequenceUnits(builder.getContext(), countGroups(region.sequences)),
       ArrayAttr(), ArrayAttr(), ScheduleAttrInterface());
