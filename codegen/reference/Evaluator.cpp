@@ -20,6 +20,13 @@ static bool isFloat(const HostTensor &tensor) {
          tensor.getElement() == Element::F32;
 }
 
+/// Results are elements of the operands: of float32 ones they need no float64.
+/// Not where an operation makes activations of weights (PerItem).
+static bool movesData(Operation *op) {
+  auto move = dyn_cast<MoveOpInterface>(op);
+  return move && move.movesData() && !op->hasTrait<PerItem>();
+}
+
 /// The results of `op` with the absolute values of its summands; they compute
 /// in `element`. None where nothing is known of summands.
 static FailureOr<SmallVector<HostTensor>>
@@ -84,10 +91,29 @@ StringRef hova::resultPath(KernelOp kernel, unsigned index) {
   return path.empty() ? kernel.getName() : path;
 }
 
-/// Values of a 16-bit type are rounded to it, but for activations in float64.
+/// Float32 values of a 16-bit type are rounded to it.
 static HostTensor inStorage(const HostTensor &value, Type type) {
   Storage storage = storageOf(getElementTypeOrSelf(type));
   return value.getElement() == Element::F32 ? roundTo(value, storage) : value;
+}
+
+/// Rounds the weights among the operands, in float64: what nothing has computed
+/// with is still float32. Matrices and tables have two axes; learned values
+/// with more are tokens, whatever makes them.
+static void roundWeights(Operation *op, MutableArrayRef<HostTensor> operands) {
+  // Columns beside computed ones become float64, as those are.
+  bool isJoined = llvm::any_of(operands, [](const HostTensor &operand) {
+    return operand.getElement() == Element::F64;
+  });
+  for (auto [index, operand] : llvm::enumerate(operands)) {
+    Type type = op->getOperand(index).getType();
+    bool staysStored =
+        movesData(op) && !isJoined &&
+        getElementTypeOrSelf(op->getResult(0)) == getElementTypeOrSelf(type);
+    if (!staysStored && operand.getRank() <= 2) {
+      operand = inStorage(operand, type);
+    }
+  }
 }
 
 static FailureOr<HostTensor> constantValue(arith::ConstantOp op) {
@@ -135,9 +161,10 @@ LogicalResult Evaluator::loadWeight(Operation *op,
   HostTensor matrix = stored->second;
   // A plain run reads what is stored.
   if (precision != Precision::Double && isFloat(matrix)) {
-    matrix = castTo(matrix, Element::F32);
+    matrix =
+        inStorage(castTo(matrix, Element::F32), weight.getResult().getType());
   }
-  results.push_back(inStorage(matrix, weight.getResult().getType()));
+  results.push_back(matrix);
   return success();
 }
 
@@ -192,9 +219,12 @@ LogicalResult Evaluator::runOperation(Operation *op,
   if (!reference) {
     return op->emitOpError("has no reference evaluation");
   }
+  bool isDouble = precision == Precision::Double;
+  if (isDouble) {
+    roundWeights(op, operands);
+  }
   // One float64 operand makes an operation compute in float64.
-  auto move = dyn_cast<MoveOpInterface>(op);
-  if (precision == Precision::Double && !(move && move.movesData())) {
+  if (isDouble && !movesData(op)) {
     for (HostTensor &operand : operands) {
       if (isFloat(operand)) {
         operand = castTo(operand, Element::F64);
@@ -208,7 +238,7 @@ LogicalResult Evaluator::runOperation(Operation *op,
     return failure();
   }
   for (auto [result, value] : llvm::zip(op->getResults(), results)) {
-    value = inStorage(value, result.getType());
+    value = isDouble ? value : inStorage(value, result.getType());
   }
   return success();
 }

@@ -17,8 +17,9 @@
 // is a number there is one in every order of the additions.
 //
 // A float32 value whose type is bf16 or f16 is rounded to that type. In
-// `Precision::Double` those are weights alone: they are what the model is. In
-// the others activations are rounded too, as the program does.
+// `Precision::Double` those are weights alone, where they are read as matrices
+// or tables: they are what the model is. In the others activations are rounded
+// too, as the program does.
 
 #ifndef HOVA_CODEGEN_REFERENCE_EVALUATOR_H
 #define HOVA_CODEGEN_REFERENCE_EVALUATOR_H

@@ -104,7 +104,8 @@ def Hova_TransposeOp : Hova_Op<"transpose", [
   let hasVerifier = 1;
 }
 
-def Hova_BlockDiagonalOp : Hova_Op<"block_diagonal", [Pure,
+def Hova_BlockDiagonalOp : Hova_Op<"block_diagonal", [
+    DeclareOpInterfaceMethods<Hova_MoveOpInterface>, Pure,
     DeclareOpInterfaceMethods<Hova_ReferenceOpInterface>]> {
   let summary = "the matrices of all heads as one matrix";
   let description = [{

@@ -359,6 +359,49 @@ TEST_F(EvaluatorTest, float64_rounds_the_weights_of_the_model) {
   EXPECT_EQ(run(main, {floats({1, 1}, {1})}).at(511), 512);
 }
 
+/// The same numbers are rows of a table, tokens of which there are one for each
+/// item, and heads, which weights alone make here.
+constexpr const char *kLearned = R"mlir(
+  func.func private @weights() {
+    %w = hova.weight "w" : tensor<1x512xf32>
+    %b = hova.convert %w : tensor<1x512xf32> -> tensor<1x512xbf16>
+    %r = hova.reshape %b : tensor<1x512xbf16> -> tensor<1x1x512xbf16>
+    hova.store_weight "w", %b : tensor<1x512xbf16>
+    hova.store_weight "r", %r : tensor<1x1x512xbf16>
+    return
+  }
+  func.func @main(%i: tensor<1x1xi32>, %s: tensor<1x1x1xf32>)
+      -> (tensor<1x1x512xf32>, tensor<1x1x1x512xf32>, tensor<1x1x512xbf16>) {
+    %w = hova.image_weight "w" : tensor<1x512xbf16>
+    %h = hova.image_weight "r" : tensor<1x1x512xbf16>
+    %e = hova.embedding %i, %w : tensor<1x1xi32>, tensor<1x512xbf16> -> tensor<1x1x512xf32>
+    %l = hova.repeat %h : tensor<1x1x512xbf16> -> tensor<1x1x1x512xbf16>
+    %t = hova.convert %l : tensor<1x1x1x512xbf16> -> tensor<1x1x1x512xf32>
+    %c = hova.scale_heads %h, %s : tensor<1x1x512xbf16>, tensor<1x1x1xf32>
+    return %e, %t, %c : tensor<1x1x512xf32>, tensor<1x1x1x512xf32>, tensor<1x1x512xbf16>
+  })mlir";
+
+TEST_F(EvaluatorTest, float64_rounds_learned_numbers_where_they_are_weights) {
+  func::FuncOp main = parse(kLearned);
+  ASSERT_TRUE(main);
+  auto weights = module->lookupSymbol<func::FuncOp>("weights");
+  ASSERT_TRUE(succeeded(evaluator.foldWeights(weights)));
+  auto lastOf = [&](Precision precision) {
+    evaluator.setPrecision(precision);
+    HostTensor id(HostTensor::Element::I64, {1, 1});
+    auto results = evaluator.run(main, {id, floats({1, 1, 1}, {0})});
+    EXPECT_TRUE(succeeded(results)) << message;
+    std::vector<double> last;
+    for (HostTensor &result : *results) {
+      last.push_back(result.at(511));
+    }
+    return last;
+  };
+  // 511 is not a number of bf16.
+  EXPECT_EQ(lastOf(Precision::Double), (std::vector<double>{512, 511, 511}));
+  EXPECT_EQ(lastOf(Precision::Single), (std::vector<double>{512, 512, 512}));
+}
+
 TEST_F(EvaluatorTest, the_own_type_rounds_activations_too) {
   func::FuncOp main = parse(kStored);
   auto weights = module->lookupSymbol<func::FuncOp>("weights");
