@@ -4,6 +4,7 @@
 #include "codegen/reference/Inputs.h"
 #include "codegen/reference/Compare.h"
 #include "dialect/evaluate/Evaluate.h"
+#include "llvm/ADT/bit.h"
 #include <cmath>
 
 using namespace hova;
@@ -117,16 +118,20 @@ HostTensor hova::makeMask(llvm::ArrayRef<int64_t> shape, InputKind kind,
 }
 
 HostTensor hova::moveByUnits(const HostTensor &tensor, uint64_t seed,
-                             Storage storage) {
+                             Storage storage, Moves moves) {
   if (tensor.getElement() != Element::F64 &&
       tensor.getElement() != Element::F32) {
     return tensor;
   }
-  HostTensor noise = makeNumbers(tensor.getShape(), InputKind::Random, seed);
+  Random each(seed);
+  auto noiseOf = [&](double value) {
+    uint64_t bits = llvm::bit_cast<uint64_t>(std::abs(value));
+    return moves == Moves::Each ? each.normal() : Random(seed ^ bits).normal();
+  };
   HostTensor moved(Element::F32, tensor.getShape());
   double unit = 2 * unitRoundoff(storage);
   for (int64_t i = 0, e = moved.size(); i < e; ++i) {
-    double share = std::clamp(noise.at(i), -4.0, 4.0) * unit;
+    double share = std::clamp(noiseOf(tensor.at(i)), -4.0, 4.0) * unit;
     moved.mutableAs<float>()[i] =
         static_cast<float>(tensor.at(i) * (1 + share));
   }

@@ -32,10 +32,14 @@ HostTensor makeIds(llvm::ArrayRef<int64_t> shape, int64_t lower, int64_t upper,
 HostTensor makeMask(llvm::ArrayRef<int64_t> shape, InputKind kind,
                     uint64_t seed);
 
+/// How numbers of a tensor are moved: each by itself, or those of one magnitude
+/// by the same share, so that what is equal stays equal.
+enum class Moves { Each, Alike };
+
 /// `tensor` with every number moved by at most four units in the last place of
 /// `storage`; integers and masks as they are.
-HostTensor moveByUnits(const HostTensor &tensor, uint64_t seed,
-                       Storage storage);
+HostTensor moveByUnits(const HostTensor &tensor, uint64_t seed, Storage storage,
+                       Moves moves = Moves::Each);
 
 } // namespace hova
 

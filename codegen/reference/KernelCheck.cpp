@@ -183,7 +183,9 @@ LogicalResult KernelCheck::runNeighbours(KernelOp kernel) {
         continue;
       }
       Storage storage = storageOf(element);
-      moved.push_back(roundTo(moveByUnits(value, seed, storage), storage));
+      Moves moves = seed % 2 ? Moves::Each : Moves::Alike;
+      moved.push_back(
+          roundTo(moveByUnits(value, seed, storage, moves), storage));
     }
     evaluator.setPrecision(Precision::Double);
     FailureOr<Results> want = evaluator.run(kernel, moved);

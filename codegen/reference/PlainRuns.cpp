@@ -23,10 +23,12 @@ PlainRuns::PlainRuns(const VerifiedProgram &program,
 
 llvm::Error PlainRuns::runNeighbour() {
   uint64_t seed = ++done * 7919;
+  // Sums of equal terms stay such sums in every second neighbour.
+  Moves moves = done % 2 ? Moves::Each : Moves::Alike;
   llvm::SmallVector<HostTensor> moved;
   for (auto [i, input] : llvm::enumerate(inputs)) {
     HostTensor neighbour =
-        moveByUnits(input, seed + static_cast<uint64_t>(i), storage);
+        moveByUnits(input, seed + static_cast<uint64_t>(i), storage, moves);
     bool isNumber = neighbour.getElement() == HostTensor::Element::F32;
     moved.push_back(isNumber ? roundTo(neighbour, storage) : neighbour);
   }
@@ -38,7 +40,7 @@ llvm::Error PlainRuns::runNeighbour() {
           return failure();
         }
         return moveByUnits(*value, seed ^ llvm::xxh3_64bits(op.getName()),
-                           storage);
+                           storage, moves);
       }));
   if (llvm::Error error = model.foldWeights()) {
     return error;

@@ -6,6 +6,10 @@
 // plain runs of neighbouring models, whose weights and inputs differ by at most
 // four units in the last place from those given, each against its own
 // evaluation in float64.
+//
+// A sum of m equal terms is rounded the same way again and again: its error is
+// up to m/4 units, where that of different terms is about the root of m. So in
+// every second neighbour numbers that are equal are moved alike.
 
 #ifndef HOVA_CODEGEN_REFERENCE_PLAINRUNS_H
 #define HOVA_CODEGEN_REFERENCE_PLAINRUNS_H

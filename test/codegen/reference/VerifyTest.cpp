@@ -194,6 +194,34 @@ TEST(Inputs, have_masks_with_whole_and_empty_tiles) {
   EXPECT_GT(mixed, 4);
 }
 
+TEST(Inputs, of_neighbours_are_within_four_units) {
+  HostTensor x = makeNumbers({64}, InputKind::Random, 3);
+  for (Moves moves : {Moves::Each, Moves::Alike}) {
+    HostTensor moved = moveByUnits(x, 5, Storage::F32, moves);
+    int64_t others = 0;
+    for (int64_t i = 0; i < 64; ++i) {
+      EXPECT_LE(std::abs(moved.at(i) - x.at(i)),
+                4.5 * 0x1p-23 * std::abs(x.at(i)));
+      others += moved.at(i) != x.at(i);
+    }
+    EXPECT_GT(others, 32);
+  }
+}
+
+TEST(Inputs, of_every_second_neighbour_are_equal_where_they_were) {
+  HostTensor x(HostTensor::Element::F32, {64});
+  for (int64_t i = 0; i < 64; ++i) {
+    x.mutableAs<float>()[i] = i % 2 ? 22.5f : -22.5f;
+  }
+  HostTensor each = moveByUnits(x, 5, Storage::F32);
+  HostTensor alike = moveByUnits(x, 5, Storage::F32, Moves::Alike);
+  EXPECT_NE(each.at(0), each.at(2));
+  for (int64_t i = 0; i < 64; ++i) {
+    EXPECT_EQ(std::abs(alike.at(i)), alike.at(1));
+  }
+  EXPECT_NE(moveByUnits(x, 7, Storage::F32, Moves::Alike).at(1), alike.at(1));
+}
+
 TEST(Inputs, have_rows_of_ids_that_end_in_padding) {
   HostTensor ids = makeIds({8, 100}, 2, 500, InputKind::Random, 3);
   int64_t rows = 0;
