@@ -19,7 +19,7 @@
 
 namespace hova {
 
-/// A file without a name. A child process opens it by its path.
+/// A file without a name. This process and its children open it by its path.
 class MemoryFile {
 public:
   MemoryFile();

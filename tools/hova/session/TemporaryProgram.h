@@ -12,7 +12,7 @@ namespace hova::tool {
 struct TemporaryProgram {
   /// Of the compilation; there is a program if it is Ok.
   int status = Ok;
-  /// What the program is mapped from, which has no name.
+  /// What the program is mapped from: a file in memory, without a name.
   std::shared_ptr<const void> file;
   std::optional<CompiledProgram> program;
 };
