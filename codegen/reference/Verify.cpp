@@ -369,27 +369,48 @@ static void judge(Verdict &verdict, const VerifiedCase &tried,
   }
 }
 
-/// Drawing inputs that no memory holds would take hours to fail.
-static llvm::Error checkMemory(const hova_program &program) {
-  double bytes = 0;
-  auto add = [&](const hova_tensor_info &info) {
-    double elements = sizeof(double);
-    for (int32_t axis = 0; axis < info.rank; ++axis) {
-      elements *= static_cast<double>(info.dims[axis]);
-    }
-    bytes += elements;
-  };
-  std::for_each_n(program.inputs, program.num_inputs, add);
-  std::for_each_n(program.outputs, program.num_outputs, add);
+/// Fails where this machine has less memory than `elements` in float64.
+static llvm::Error checkElements(double elements, const char *what) {
+  double bytes = elements * sizeof(double);
   double most = static_cast<double>(sysconf(_SC_PHYS_PAGES)) *
                 static_cast<double>(sysconf(_SC_PAGESIZE));
   return bytes <= most
              ? llvm::Error::success()
              : llvm::createStringError(
                    std::errc::not_enough_memory,
-                   "inputs and outputs take %.3g GB in float64, and this "
-                   "machine has %.3g GB of memory",
-                   bytes * 1e-9, most * 1e-9);
+                   "%s take %.3g GB in float64, and this machine has %.3g GB "
+                   "of memory",
+                   what, bytes * 1e-9, most * 1e-9);
+}
+
+static double elementsOf(llvm::ArrayRef<int64_t> shape) {
+  double elements = 1;
+  for (int64_t axis : shape) {
+    elements *= static_cast<double>(axis);
+  }
+  return elements;
+}
+
+llvm::Error hova::checkMemory(func::FuncOp main) {
+  double elements = 0;
+  for (Type type : llvm::concat<const Type>(main.getArgumentTypes(),
+                                            main.getResultTypes())) {
+    elements += elementsOf(cast<ShapedType>(type).getShape());
+  }
+  return checkElements(elements, "inputs and outputs");
+}
+
+/// What one evaluation has at once: all that it is compared by.
+static llvm::Error checkMemory(const hova_program &program) {
+  double elements = 0;
+  auto add = [&](const auto &info) {
+    elements += elementsOf(llvm::ArrayRef<int64_t>(info.dims, info.rank));
+  };
+  std::for_each_n(program.inputs, program.num_inputs, add);
+  std::for_each_n(program.outputs, program.num_outputs, add);
+  std::for_each_n(program.values, program.num_values, add);
+  return checkElements(elements,
+                       "inputs, outputs and what stands between kernels");
 }
 
 llvm::Expected<Verdict>

@@ -91,6 +91,11 @@ llvm::SmallVector<HostTensor> makeInputs(const hova_program &program,
                                          uint64_t seed, int64_t index,
                                          Storage storage = Storage::F32);
 
+/// Fails where this machine cannot hold the inputs and outputs of `main`, as
+/// imported, in float64: to be asked before anything is compiled or drawn,
+/// which would take hours to fail.
+llvm::Error checkMemory(mlir::func::FuncOp main);
+
 /// Calls `report` with each case.
 llvm::Expected<Verdict>
 verifyProgram(const VerifiedProgram &reference, CompiledProgram &compiled,

@@ -9,6 +9,14 @@ using namespace mlir;
 
 namespace hova {
 
+/// The least number above `count` whose even shares of `units` have other
+/// sizes: of a billion rows there are some ten thousand.
+static int64_t nextShares(int64_t units, int64_t count) {
+  int64_t lower = units / count, rest = (units - 1) / count;
+  int64_t next = units / lower + 1;
+  return rest ? std::min(next, (units - 1) / rest + 1) : next;
+}
+
 RowBlockSizes::RowBlockSizes(int64_t rows, const CpuSchedule &schedule)
     : fewest(rows) {
   using Sizes = std::set<int64_t>;
@@ -22,7 +30,7 @@ RowBlockSizes::RowBlockSizes(int64_t rows, const CpuSchedule &schedule)
   Sizes parts, calls, sizes;
   bool divides = schedule.division == Division::rows;
   int64_t most = divides ? partsOf(rows, schedule.grain, rows) : 1;
-  for (int64_t count = 1; count <= most; ++count) {
+  for (int64_t count = 1; count <= most; count = nextShares(rows, count)) {
     addShares(parts, rows, count);
   }
   for (int64_t part : parts) {

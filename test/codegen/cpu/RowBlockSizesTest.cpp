@@ -94,6 +94,18 @@ TEST(RowBlockSizes, lists_what_the_runtime_and_the_loops_make) {
   check({1576, 48, 256, 6});
 }
 
+// As many rows as nobody counts one by one.
+TEST(RowBlockSizes, lists_those_of_billions) {
+  CpuSchedule schedule;
+  schedule.division = Division::rows;
+  schedule.grain = 1;
+  schedule.block = 256;
+  schedule.tileRows = 6;
+  RowBlockSizes listed(int64_t(1) << 40, schedule);
+  EXPECT_EQ(listed.heights, (llvm::SmallVector<int64_t>{1, 2, 3, 4, 5, 6}));
+  EXPECT_EQ(listed.fewest, 1);
+}
+
 // Blocks of queries: share i is rows * i / shares to rows * (i + 1) / shares.
 TEST(RowBlockSizes, lists_the_heights_of_even_shares) {
   for (int64_t rows = 1; rows <= 130; ++rows) {

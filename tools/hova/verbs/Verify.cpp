@@ -159,6 +159,10 @@ Fault Verification::findFault(const Verdict &verdict,
 }
 
 int Verification::run(bool json) {
+  if (llvm::Error error =
+          checkMemory(session.imported().lookupSymbol<func::FuncOp>("main"))) {
+    return reportError(std::move(error));
+  }
   if (options.storage != Storage::F32) {
     plain = makePlain(session);
     if (!plain) {
