@@ -357,6 +357,10 @@ ModelStatus openWeights(const ModelOptions &options, Model &model,
   if (llvm::Error error = checkTables(*model.program, *model.weights)) {
     return failOnFile(options, errors, std::move(error));
   }
+  if (llvm::Error error =
+          checkTies(*model.program, *model.plan, *model.file, *model.weights)) {
+    return failOnFile(options, errors, std::move(error));
+  }
   model.note = "weights from " + options.weights + " (" + names +
                whatIsIgnored(*model.plan) + ")";
   return ModelStatus::Ok;

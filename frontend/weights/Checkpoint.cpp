@@ -129,6 +129,9 @@ public:
 
 private:
   void assign(const ProgramWeight &weight);
+  /// What makes a weight of that name; nothing where no rule does.
+  std::optional<RuleUse> findUse(const std::string &name);
+  void addTie(const Tie &tie);
   void addUse(RuleUse use);
   bool readTensors(const RuleUse &use, std::vector<Piece> &pieces);
   void checkShape(const RuleUse &use, const std::string &name,
@@ -157,17 +160,24 @@ void Planner::assign(const ProgramWeight &weight) {
   if (plan.useOf.count(weight.name)) {
     return;
   }
+  if (std::optional<RuleUse> use = findUse(weight.name)) {
+    addUse(std::move(*use));
+  } else if (comparisons <= mostComparisons) {
+    plan.problems.push_back("no rule makes weight " + inQuotes(weight.name));
+  }
+}
+
+std::optional<RuleUse> Planner::findUse(const std::string &name) {
   if (!source) {
-    addUse({nullptr, {weight.name}, {weight.name}});
-    return;
+    return RuleUse{nullptr, {name}, {name}};
   }
   for (const RuleSpec &rule : source->rules) {
     for (const std::string &pattern : rule.to) {
       if (++comparisons > mostComparisons) {
-        return;
+        return std::nullopt;
       }
       std::map<std::string, std::string> captures;
-      if (!matchName(pattern, weight.name, captures)) {
+      if (!matchName(pattern, name, captures)) {
         continue;
       }
       RuleUse use;
@@ -179,11 +189,45 @@ void Planner::assign(const ProgramWeight &weight) {
         use.from.push_back(
             fillName(withPrefixes(from, file.entries()), captures));
       }
-      addUse(std::move(use));
-      return;
+      return use;
     }
   }
-  plan.problems.push_back("no rule makes weight " + inQuotes(weight.name));
+  return std::nullopt;
+}
+
+/// Libraries may save what two layers share once for each. What the file has
+/// for the second is used up, and compared.
+void Planner::addTie(const Tie &tie) {
+  std::optional<RuleUse> use = findUse(tie.own);
+  auto first = plan.useOf.find(tie.weight->name);
+  if (!use || use->from.empty() || first == plan.useOf.end() ||
+      plan.uses[first->second.first].from == use->from) {
+    return;
+  }
+  std::vector<Piece> pieces;
+  for (const std::string &from : use->from) {
+    auto entry = file.entries().find(from);
+    if (entry == file.entries().end() || !entry->second.isFloat) {
+      return;
+    }
+    pieces.push_back({entry->second.shape, std::nullopt});
+  }
+  if (use->rule) {
+    if (llvm::Error error = applySteps(*use->rule, program, pieces,
+                                       use->to.size(), std::nullopt)) {
+      return llvm::consumeError(std::move(error));
+    }
+  }
+  size_t part = llvm::find(use->to, tie.own) - use->to.begin();
+  Shape wanted = shapeOf(program, *tie.weight);
+  if (tie.isTransposed) {
+    std::reverse(wanted.begin(), wanted.end());
+  }
+  if (pieces[part].shape != wanted) {
+    return; // it is left over
+  }
+  used.insert(use->from.begin(), use->from.end());
+  plan.ties.push_back({tie, std::move(*use), part});
 }
 
 /// Of all tensors of the file that `use` reads.
@@ -314,6 +358,9 @@ CheckpointPlan Planner::run() {
   for (const ProgramWeight &weight : program.weights) {
     assign(weight);
   }
+  for (const Tie &tie : findTies(program)) {
+    addTie(tie);
+  }
   if (comparisons > mostComparisons) {
     plan.problems.push_back(
         "too many weights and rules to compare: more than " +
@@ -388,6 +435,13 @@ CheckpointWeights::make(const RuleUse &use, size_t part,
                 static_cast<float>(value->real));
     return tensor;
   }
+  return loadPart(program, use, part, file);
+}
+
+} // namespace
+
+llvm::Expected<HostTensor> loadPart(const Program &program, const RuleUse &use,
+                                    size_t part, const TensorFile &file) {
   std::vector<Piece> pieces;
   for (const std::string &name : use.from) {
     llvm::Expected<HostTensor> tensor = file.load(name);
@@ -404,8 +458,6 @@ CheckpointWeights::make(const RuleUse &use, size_t part,
   }
   return std::move(*pieces[part].values);
 }
-
-} // namespace
 
 CheckpointPlan planCheckpoint(const Program &program,
                               const CheckpointSpec *source,

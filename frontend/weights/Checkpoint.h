@@ -26,8 +26,30 @@ struct RuleUse {
   std::vector<std::string> from;
 };
 
+/// A layer that shares the weight of another one, and would have an own one
+/// otherwise.
+struct Tie {
+  const ProgramLayer *layer;
+  const ProgramWeight *weight;
+  /// What the own one would be called.
+  std::string own;
+  /// Whether it would be the transpose.
+  bool isTransposed;
+};
+
+/// All of a program, each once.
+std::vector<Tie> findTies(const Program &program);
+
+/// What a file has for such a layer: the part of `use` that would be its own.
+struct TiedUse {
+  Tie tie;
+  RuleUse use;
+  size_t part;
+};
+
 struct CheckpointPlan {
   std::vector<RuleUse> uses;
+  std::vector<TiedUse> ties;
   /// How many tensors of the file are used, of how many that are wanted.
   size_t found = 0, wanted = 0;
   /// Names of floating-point tensors that the source ignores: what the library
@@ -52,6 +74,16 @@ CheckpointPlan planCheckpoint(const Program &program,
 std::unique_ptr<WeightSource> readCheckpoint(const Program &program,
                                              const CheckpointPlan &plan,
                                              const TensorFile &file);
+
+/// Part `part` of what `use` makes of tensors of the file.
+llvm::Expected<HostTensor> loadPart(const Program &program, const RuleUse &use,
+                                    size_t part, const TensorFile &file);
+
+/// Fails with both names where a file has other numbers for a layer that shares
+/// a weight than for the layer whose weight it is. `weights` are those of the
+/// plan.
+llvm::Error checkTies(const Program &program, const CheckpointPlan &plan,
+                      const TensorFile &file, WeightSource &weights);
 
 /// A tensor on its way through the steps of a rule; without values where only
 /// shapes are checked.
