@@ -216,6 +216,30 @@ static void softmaxRow(const Attention &attention, HeadScores<T> &scores,
   }
 }
 
+/// `probabilities v`. Keys that a query does not see have the weight 0, and no
+/// part in its row whatever their values are.
+template <typename T>
+static std::vector<T> pool(const Attention &attention,
+                           const std::vector<T> &probabilities,
+                           const std::vector<T> &v, int64_t count) {
+  int64_t width = attention.valueWidth, columns = v.size() / width;
+  std::vector<T> pooled(count * width);
+  multiply(probabilities.data(), MatrixView<T>{v.data(), width, 1}, nullptr,
+           pooled.data(), count, columns, width, /*parallel=*/false);
+  if (llvm::all_of(v, [](T own) { return std::isfinite(own); })) {
+    return pooled;
+  }
+  llvm::fill(pooled, T(0));
+  for (int64_t place = 0, e = probabilities.size(); place < e; ++place) {
+    T weight = probabilities[place];
+    const T *value = v.data() + place % columns * width;
+    for (int64_t c = 0; weight != 0 && c < width; ++c) {
+      pooled[place / columns * width + c] += weight * value[c];
+    }
+  }
+  return pooled;
+}
+
 /// Numbers of the operands; null for those that there are not.
 template <typename T> struct AttentionNumbers {
   const T *query, *key, *value, *scoreVector, *memoryKey, *memoryValue;
@@ -275,10 +299,7 @@ static void attend(const Attention &attention, int64_t entry, int64_t head,
       probability = roundTo(probability, attention.storage);
     }
   }
-  std::vector<T> pooled(count * attention.valueWidth);
-  multiply(scores.data(), MatrixView<T>{v.data(), attention.valueWidth, 1},
-           nullptr, pooled.data(), count, columns, attention.valueWidth,
-           /*parallel=*/false);
+  std::vector<T> pooled = pool(attention, scores, v, count);
   for (auto [i, query] : llvm::enumerate(queries)) {
     int64_t row = entry * attention.queries + query;
     std::copy_n(pooled.data() + i * attention.valueWidth, attention.valueWidth,

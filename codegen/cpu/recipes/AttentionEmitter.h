@@ -1,10 +1,11 @@
 //===- AttentionEmitter.h - The loops of one attention --------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// Shared by the four files that write parts of an attention kernel:
+// Shared by the five files that write parts of an attention kernel:
 // AttentionRecipe.cpp (blocks of rows, scores, values), AttentionPanels.cpp
 // (the keys that a block of rows visits), AttentionPacking.cpp (keys, pairs of
-// values) and AttentionSoftmax.cpp (masks, exponentials, sums).
+// values), AttentionSoftmax.cpp (masks, exponentials, sums) and
+// AttentionHidden.cpp (values behind masks that are no numbers).
 
 #ifndef HOVA_CODEGEN_CPU_RECIPES_ATTENTIONEMITTER_H
 #define HOVA_CODEGEN_CPU_RECIPES_ATTENTIONEMITTER_H
@@ -77,8 +78,8 @@ private:
   Expr seenBlock(Expr own, Expr entry, Expr seesAll, Expr &isSeen);
   Expr drawnBlock(Expr own, Expr entry);
   Expr listedBlock(Expr entry);
-  /// The keys of the visited panels, as few runs as they are.
-  llvm::SmallVector<KeyRun, 2> visitedRuns();
+  /// The keys of the visited panels before `all`, as few runs as they are.
+  llvm::SmallVector<KeyRun, 2> visitedRuns(int64_t all);
   /// A panel of packed keys.
   KeyPanel panelAt(Expr index);
   KeyPanel tailPanel();
@@ -104,6 +105,13 @@ private:
                  llvm::ArrayRef<OperandRow> keys, Expr row, int64_t channels);
   void packMixedPanel(const KeyPanel &panel, int64_t first);
   void packValueRow(Expr row, OperandRow low, std::optional<OperandRow> high);
+
+  // AttentionHidden.cpp
+  void findUnsoundValues();
+  Expr addSeenValues(Expr i, Expr column, Expr count, mlir::Value matrix,
+                     Expr key, const Chunk &at, Expr before);
+  /// The results again, of those values alone that a query gives a weight.
+  void emitSeenValues();
 
   // AttentionSoftmax.cpp
   void writeLimits();

@@ -105,6 +105,7 @@ AttentionLayout::AttentionLayout(AttentionOp op, const CpuSchedule &schedule)
         return form.isAboutKeys(condition);
       });
   limitLanes = hasLimits ? lanes : 0;
+  hidesKeys = valueWidth && !form.conditions.empty();
   pooledColumns = blocks.size ? schedule.tileColumns : 0;
 }
 

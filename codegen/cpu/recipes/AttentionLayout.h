@@ -79,6 +79,7 @@ struct AttentionLayout {
   int64_t valueRows;  ///< of packed values
   int64_t scoreStride, exponentialStride;
   int64_t limitLanes;    ///< of the row that scores may not exceed
+  bool hidesKeys;        ///< whether a query may not see a key that is visited
   int64_t pooledColumns; ///< of sums of the values of blocks
 
   ScoreExtents extents() const {
@@ -108,6 +109,8 @@ struct AttentionScratch {
   mlir::Value exponentials =
       layout.take({sizes.blockRows, sizes.exponentialStride}, b.getBF16Type());
   mlir::Value limits = layout.take({1, sizes.limitLanes});
+  /// Whether a value of the head is no number.
+  mlir::Value unsound = layout.take({1, sizes.hidesKeys});
   /// Blocks of keys. One more, which may be written and does not count.
   mlir::Value listed = layout.take(
       {1, sizes.blocks.size ? sizes.blocks.most + 1 : 0}, b.getI32Type());

@@ -81,10 +81,7 @@ AttentionEmitter::Panels AttentionEmitter::visitedPanels() {
   return {e.index(0), end, end, end};
 }
 
-SmallVector<KeyRun, 2> AttentionEmitter::visitedRuns() {
-  // Exponentials after the last key are not read, but for the second of a
-  // pair: it meets a zero.
-  int64_t all = layout.pairs ? llvm::alignTo(layout.columns, 2) : layout.keys;
+SmallVector<KeyRun, 2> AttentionEmitter::visitedRuns(int64_t all) {
   if (!layout.skipsPanels) {
     return {{0, all}};
   }

@@ -53,6 +53,9 @@ void AttentionEmitter::pack(Expr unit, Expr block) {
     if (scratch.values) {
       packValues();
     }
+    if (layout.hidesKeys) {
+      findUnsoundValues();
+    }
     if (scratch.limits && !limitsDiffer) {
       writeLimits();
     }
@@ -111,6 +114,9 @@ void AttentionEmitter::emitBlock() {
     emitWeights();
   }
   emitValues();
+  if (layout.hidesKeys) {
+    e.ifThen(e.load(scratch.unsound, 0, 0) != 0, [&] { emitSeenValues(); });
+  }
 }
 
 void AttentionEmitter::prefetchNext(Expr query) {
@@ -223,7 +229,10 @@ Expr AttentionEmitter::sumOfBlocks(const Chunk &at) {
 void AttentionEmitter::emitValues() {
   SmallVector<KeyRun, 2> runs;
   if (!layout.blocks.size) {
-    runs = visitedRuns();
+    // Exponentials after the last key are not read, but for the second of a
+    // pair: it meets a zero.
+    runs = visitedRuns(layout.pairs ? llvm::alignTo(layout.columns, 2)
+                                    : layout.keys);
   }
   forEachTileColumn(e, layout.valueWidth, [&](const Chunk &at) {
     Expr sum = layout.blocks.size ? sumOfBlocks(at) : sumOfRuns(runs, at);
