@@ -10,13 +10,13 @@ typedef struct element_info {
   const char *name;
   const char *dtype;
   const char *numpy;
-  uint64_t bytes;
+  uint64_t bits;
   const char *descr;
 } element_info;
 
 static const element_info elements[HOVA_NUM_ELEMENTS] = {
-#define HOVA_ELEMENT_INFO(NAME, DTYPE, NUMPY, BYTES, DESCR)                    \
-  {#NAME, DTYPE, NUMPY, BYTES, DESCR},
+#define HOVA_ELEMENT_INFO(NAME, DTYPE, NUMPY, BITS, DESCR)                     \
+  {#NAME, DTYPE, NUMPY, BITS, DESCR},
     HOVA_ELEMENTS(HOVA_ELEMENT_INFO)
 #undef HOVA_ELEMENT_INFO
 };
@@ -42,16 +42,24 @@ hova_element hova_file_element(int32_t dtype) {
   return dtype == HOVA_BF16 ? HOVA_ELEMENT_F32 : (hova_element)dtype;
 }
 
+uint64_t hova_element_bits(hova_element element) {
+  return elements[element].bits;
+}
+
 uint64_t hova_element_bytes(hova_element element) {
-  return elements[element].bytes;
+  return elements[element].bits / 8;
 }
 
 const char *hova_element_descr(hova_element element) {
   return elements[element].descr;
 }
 
+bool hova_element_is_read(hova_element element) {
+  return element <= HOVA_ELEMENT_U64;
+}
+
 bool hova_element_is_float(hova_element element) {
-  return element <= HOVA_ELEMENT_F16 || element >= HOVA_ELEMENT_F8_E4M3;
+  return element <= HOVA_ELEMENT_F16 || !hova_element_is_read(element);
 }
 
 /// The value of a float of 16 bits with `mantissa_bits` of them mantissa.

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Files may hold more types than programs compute with: integers of every
-// width and 8-bit floats.
+// width, complex numbers, and floats of 8 bits and fewer.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,23 +21,31 @@ extern "C" {
 #define HOVA_MAX_RANK 8
 
 /// X(NAME of safetensors and of hova_element, name in messages, name in NumPy
-/// or null, bytes, "descr" of npy or null).
+/// or null, bits, "descr" of npy or null). Of the types after U64 a file may
+/// have tensors, whose numbers are not read.
 #define HOVA_ELEMENTS(X)                                                       \
-  X(F32, "f32", "float32", 4, "<f4")                                           \
-  X(F64, "f64", "float64", 8, "<f8")                                           \
-  X(BF16, "bf16", NULL, 2, NULL)                                               \
-  X(F16, "f16", "float16", 2, "<f2")                                           \
-  X(I32, "i32", "int32", 4, "<i4")                                             \
-  X(I64, "i64", "int64", 8, "<i8")                                             \
-  X(BOOL, "bool", "bool", 1, "|b1")                                            \
-  X(I8, "i8", "int8", 1, "|i1")                                                \
-  X(U8, "u8", "uint8", 1, "|u1")                                               \
-  X(I16, "i16", "int16", 2, "<i2")                                             \
-  X(U16, "u16", "uint16", 2, "<u2")                                            \
-  X(U32, "u32", "uint32", 4, "<u4")                                            \
-  X(U64, "u64", "uint64", 8, "<u8")                                            \
-  X(F8_E4M3, "f8_e4m3", NULL, 1, NULL)                                         \
-  X(F8_E5M2, "f8_e5m2", NULL, 1, NULL)
+  X(F32, "f32", "float32", 32, "<f4")                                          \
+  X(F64, "f64", "float64", 64, "<f8")                                          \
+  X(BF16, "bf16", NULL, 16, NULL)                                              \
+  X(F16, "f16", "float16", 16, "<f2")                                          \
+  X(I32, "i32", "int32", 32, "<i4")                                            \
+  X(I64, "i64", "int64", 64, "<i8")                                            \
+  X(BOOL, "bool", "bool", 8, "|b1")                                            \
+  X(I8, "i8", "int8", 8, "|i1")                                                \
+  X(U8, "u8", "uint8", 8, "|u1")                                               \
+  X(I16, "i16", "int16", 16, "<i2")                                            \
+  X(U16, "u16", "uint16", 16, "<u2")                                           \
+  X(U32, "u32", "uint32", 32, "<u4")                                           \
+  X(U64, "u64", "uint64", 64, "<u8")                                           \
+  X(F8_E4M3, "f8_e4m3", NULL, 8, NULL)                                         \
+  X(F8_E5M2, "f8_e5m2", NULL, 8, NULL)                                         \
+  X(F8_E8M0, "f8_e8m0", NULL, 8, NULL)                                         \
+  X(F8_E4M3FNUZ, "f8_e4m3fnuz", NULL, 8, NULL)                                 \
+  X(F8_E5M2FNUZ, "f8_e5m2fnuz", NULL, 8, NULL)                                 \
+  X(F6_E2M3, "f6_e2m3", NULL, 6, NULL)                                         \
+  X(F6_E3M2, "f6_e3m2", NULL, 6, NULL)                                         \
+  X(F4, "f4", NULL, 4, NULL)                                                   \
+  X(C64, "c64", NULL, 64, NULL)
 
 /// The first seven are those of hova_dtype and have its numbers.
 typedef enum hova_element {
@@ -57,13 +65,18 @@ const char *hova_numpy_name(hova_element element);
 /// The type of a file that holds a program's bf16, f16, ... : npy has no bf16,
 /// whose values f32 holds.
 hova_element hova_file_element(int32_t dtype);
+uint64_t hova_element_bits(hova_element element);
+/// Of an element that takes whole bytes.
 uint64_t hova_element_bytes(hova_element element);
 /// The type string of npy, or null where npy has none.
 const char *hova_element_descr(hova_element element);
+/// Whether hova_element_value knows what the bits of an element mean.
+bool hova_element_is_read(hova_element element);
+/// Whether an element is a number that need not be whole.
 bool hova_element_is_float(hova_element element);
 
-/// Element `index` as a double; exact but for 64-bit integers beyond 2^53.
-/// 8-bit floats are not read: NaN.
+/// Element `index` as a double; exact but for 64-bit integers beyond 2^53. NaN
+/// of a type that is not read.
 double hova_element_value(hova_element element, const void *data,
                           uint64_t index);
 

@@ -149,9 +149,9 @@ static const char *take_entry(parser *p, hova_safetensors_entry *entry) {
   if (!take_mark(&p->header, '}') || seen != SEEN_ALL) {
     return "lacks dtype, shape or data_offsets";
   }
-  uint64_t count, bytes;
+  uint64_t count, bits;
   if (!hova_count_elements(entry->rank, entry->dims, &count) ||
-      !hova_multiply(count, hova_element_bytes(entry->element), &bytes)) {
+      !hova_multiply(count, hova_element_bits(entry->element), &bits)) {
     return "has a shape whose size overflows";
   }
   hova_span data;
@@ -161,11 +161,12 @@ static const char *take_entry(parser *p, hova_safetensors_entry *entry) {
       !hova_part(p->tensors->file, begin, end, &data)) {
     return "lies outside of the file";
   }
-  if (data.size != bytes) {
+  // Elements of fewer than 8 bits are packed, and end with a byte.
+  if (bits % 8 != 0 || data.size != bits / 8) {
     return "is not as long as its shape and dtype say";
   }
   entry->begin = begin;
-  entry->bytes = bytes;
+  entry->bytes = data.size;
   return NULL;
 }
 

@@ -11,6 +11,7 @@
 #include <sched.h>
 #include <string>
 #include <sys/stat.h>
+#include <ucontext.h>
 #include <unistd.h>
 #include <vector>
 
@@ -112,6 +113,58 @@ TEST(Image, is_read_whole_only_where_that_is_asked_for) {
     }
     hova_destroy(context);
   }
+}
+
+/// Bytes of stack that creating and destroying a context takes, of an image
+/// that is read whole, in a file or in memory.
+uint64_t stackOfCreate(const hova_options &given) {
+  static hova_options options;
+  static ucontext_t caller, callee;
+  options = given;
+  std::vector<uint8_t> stack(64 << 10, 0xA5);
+  getcontext(&callee);
+  callee.uc_stack.ss_sp = stack.data();
+  callee.uc_stack.ss_size = stack.size();
+  callee.uc_link = &caller;
+  makecontext(
+      &callee,
+      [] {
+        hova_context *context = nullptr;
+        hova_create(&hova_program_fixture, &options, &context);
+        hova_destroy(context);
+      },
+      0);
+  swapcontext(&caller, &callee);
+  size_t untouched = 0;
+  while (untouched < stack.size() && stack[untouched] == 0xA5) {
+    ++untouched;
+  }
+  return stack.size() - untouched;
+}
+
+TEST(Create, takes_little_stack) {
+  // What docs/embedding.md promises.
+  constexpr uint64_t most = 12 << 10;
+  Image image;
+  std::string path = testing::TempDir() + "stack" + std::to_string(getpid());
+  std::ofstream(path, std::ios::binary).write(image.bytes, kImageBytes);
+  char message[640];
+  hova_options options = {};
+  options.check_weights = 1;
+  options.message = message;
+  options.message_bytes = sizeof message;
+  options.image = image.bytes;
+  options.image_bytes = kImageBytes;
+  for (int32_t threads : {1, 3}) {
+    options.threads = threads;
+    EXPECT_LE(stackOfCreate(options), most);
+    options.weights = path.c_str();
+    EXPECT_LE(stackOfCreate(options), most);
+    options.weights = "missing";
+    EXPECT_LE(stackOfCreate(options), most);
+    options.weights = nullptr;
+  }
+  unlink(path.c_str());
 }
 
 /// What a create says of a changed image in a file of this mode and owner.

@@ -65,6 +65,29 @@ TEST(Safetensors, a_file_without_tensors_is_read) {
   EXPECT_EQ(parse(file("{}", ""), error), HOVA_OK) << error.text;
 }
 
+TEST(Safetensors, tensors_of_types_that_nobody_reads_are_there) {
+  // Bits of the eight bytes, by the number of elements.
+  const std::pair<const char *, const char *> types[] = {
+      {"F8_E4M3", "[8]"},     {"F8_E5M2", "[2,4]"},   {"F8_E8M0", "[8]"},
+      {"F8_E4M3FNUZ", "[8]"}, {"F8_E5M2FNUZ", "[8]"}, {"F4", "[16]"},
+      {"C64", "[1]"}};
+  for (auto [dtype, shape] : types) {
+    hova_error error = {};
+    EXPECT_EQ(
+        parse(file("{" + entry("a", dtype, shape, 0, 8) + "}", eight), error),
+        HOVA_OK)
+        << error.text;
+  }
+  for (const char *dtype : {"F6_E2M3", "F6_E3M2"}) {
+    hova_error error = {};
+    EXPECT_EQ(
+        parse(file("{" + entry("a", dtype, "[8]", 0, 6) + "}", eight.substr(2)),
+              error),
+        HOVA_OK)
+        << error.text;
+  }
+}
+
 TEST(Safetensors, escapes_in_names_are_decoded) {
   std::string header =
       "{" + entry("\\u00e9\\ud83d\\ude00\\\"", "U8", "[8]", 0, 8) + "}";
@@ -188,6 +211,12 @@ const Bad badFiles[] = {
      "outside of the file"},
     {"shape_too_small", one(entry("a", "F32", "[1]", 0, 8)), badLength},
     {"shape_too_large", one(entry("a", "F32", "[3]", 0, 8)), badLength},
+    {"packed_elements_too_few", one(entry("a", "F4", "[8]", 0, 8)), badLength},
+    {"packed_elements_end_inside_a_byte", one(entry("a", "F4", "[15]", 0, 8)),
+     badLength},
+    {"packed_elements_of_six_bits", one(entry("a", "F6_E2M3", "[11]", 0, 8)),
+     badLength},
+    {"complex_too_many", one(entry("a", "C64", "[2]", 0, 8)), badLength},
     {"product_wraps_to_eight",
      one(entry("a", "U8", "[2147483647,2147483647,2147483647]", 0, 8)),
      "size overflows"},
