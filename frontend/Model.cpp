@@ -80,10 +80,11 @@ bool fitsBetter(const CheckpointPlan &plan, const CheckpointPlan &other) {
              : plan.problems.size() < other.problems.size();
 }
 
-/// The candidate that fits best, the names of the description first. It has no
-/// plan if the model cannot take what the source sets, which happens
+/// The candidate that fits `file` best, the names of the description first. It
+/// has no plan if the model cannot take what the source sets, which happens
 /// to a source that was asked for.
-Candidate chooseSource(const ModelOptions &options, const Model &model) {
+Candidate chooseSource(const ModelOptions &options, const Model &model,
+                       const TensorFile &file) {
   std::vector<const CheckpointSpec *> sources;
   if (options.checkpoint.empty()) {
     sources.push_back(nullptr);
@@ -105,10 +106,58 @@ Candidate chooseSource(const ModelOptions &options, const Model &model) {
       continue;
     }
     candidate.plan = std::make_unique<CheckpointPlan>(
-        planCheckpoint(*candidate.program, source, *model.file));
+        planCheckpoint(*candidate.program, source, file));
     if (!best.plan || fitsBetter(*candidate.plan, *best.plan)) {
       best = std::move(candidate);
     }
+  }
+  return best;
+}
+
+/// What all names of a file begin with, up to a dot, the shortest first: a
+/// model inside of others has one for each of them.
+std::vector<std::string> prefixesOf(const TensorFile &file) {
+  constexpr size_t mostNested = 4;
+  std::vector<std::string> prefixes;
+  if (file.entries().empty()) {
+    return prefixes;
+  }
+  // Names are sorted: what the first and the last share, all of them do.
+  const std::string &first = file.entries().begin()->first;
+  const std::string &last = file.entries().rbegin()->first;
+  for (size_t i = 0; i < first.size() && prefixes.size() < mostNested; ++i) {
+    if (i >= last.size() || first[i] != last[i]) {
+      break;
+    }
+    if (first[i] == '.') {
+      prefixes.push_back(first.substr(0, i + 1));
+    }
+  }
+  return prefixes;
+}
+
+/// The candidate that fits best, perhaps without a prefix that all names of the
+/// file have and no rule knows; `model.file` is then without it.
+Candidate choosePrefix(const ModelOptions &options, Model &model) {
+  Candidate best = chooseSource(options, model, *model.file);
+  // With a prefix that nobody knows, hardly any name is found.
+  if (!best.plan || best.plan->problems.empty() ||
+      best.plan->found * 2 > best.plan->wanted) {
+    return best;
+  }
+  std::optional<TensorFile> file;
+  for (const std::string &prefix : prefixesOf(*model.file)) {
+    TensorFile below = model.file->below(prefix);
+    Candidate other = chooseSource(options, model, below);
+    bool fits = other.plan && (other.plan->problems.empty() ||
+                               other.plan->found > best.plan->found);
+    if (fits && fitsBetter(*other.plan, *best.plan)) {
+      best = std::move(other);
+      file = std::move(below);
+    }
+  }
+  if (file) {
+    *model.file = std::move(*file);
   }
   return best;
 }
@@ -132,26 +181,68 @@ std::string howItFits(const ModelOptions &options, const Model &model,
          " tensors that are wanted";
 }
 
-/// The settings with which a file that has most of what is wanted would fit,
-/// where there are any, and all that a person can read of what does not fit.
+std::string asOption(const std::string &name, const std::string &value) {
+  return "--set " + reader::printable(name + "=" + value);
+}
+
+/// The settings with which a file would fit that has most of what is wanted, or
+/// of which most is wanted.
+std::vector<std::string> whatFits(const ModelOptions &options,
+                                  const Model &model, const Candidate &best) {
+  const CheckpointPlan &plan = *best.plan;
+  if (plan.found * 2 < std::min(plan.wanted, model.file->entries().size())) {
+    return {};
+  }
+  FittingParameters found =
+      findFittingParameters(*model.spec, withSource(options, best.source, true),
+                            best.source, *model.file, *model.program, plan);
+  std::string settings, given, heads;
+  for (const auto &[name, value, before] : found.values) {
+    settings += " " + asOption(name, value);
+    given += before.empty() ? "" : " " + asOption(name, before);
+  }
+  for (const auto &[name, value, before] : found.heads) {
+    heads += (heads.empty() ? "" : " and ") + reader::printable(name) + " is " +
+             value;
+  }
+  std::vector<std::string> notes;
+  if (!settings.empty()) {
+    notes.push_back("it fits with" + settings +
+                    (given.empty() ? "" : ", in the place of" + given));
+  }
+  if (!heads.empty()) {
+    notes.push_back("no tensor says how many heads there are: check that " +
+                    heads);
+  }
+  return notes;
+}
+
+/// What is the matter with the whole of a file, the settings with which it
+/// would fit, where there are any, and all that a person can read of what does
+/// not fit.
 std::vector<std::string> whatDoesNotFit(const ModelOptions &options,
                                         const Model &model,
                                         const Candidate &best) {
   constexpr size_t mostListed = 1000;
   const CheckpointPlan &plan = *best.plan;
-  std::vector<ParameterOverride> settings;
-  if (plan.found * 2 >= plan.wanted) {
-    settings = findFittingParameters(
-        *model.spec, withSource(options, best.source, true), best.source,
-        *model.file, *model.program, plan);
-  }
   std::vector<std::string> notes;
-  for (const ParameterOverride &setting : settings) {
-    std::string text =
-        "--set " + reader::printable(setting.name + "=" + setting.text);
-    notes.resize(1);
-    notes[0] += (notes[0].empty() ? "it fits with " : " ") + text;
+  std::vector<std::string> prefixes = prefixesOf(*model.file);
+  if (!model.file->prefix().empty()) {
+    notes.push_back("all names of the file begin with " +
+                    inQuotes(model.file->prefix()) +
+                    ", which is left out here");
+  } else if (plan.found == 0 && !prefixes.empty() &&
+             model.file->entries().size() > 1) {
+    notes.push_back("all names of the file begin with " +
+                    inQuotes(prefixes.back()));
   }
+  std::string index = indexBeside(options.weights);
+  if (!index.empty()) {
+    notes.push_back("the file is one of several, whose index is " +
+                    reader::escaped(index));
+  }
+  std::vector<std::string> settings = whatFits(options, model, best);
+  notes.insert(notes.end(), settings.begin(), settings.end());
   size_t listed = std::min(mostListed, plan.problems.size());
   notes.insert(notes.end(), plan.problems.begin(),
                plan.problems.begin() + static_cast<std::ptrdiff_t>(listed));
@@ -162,18 +253,28 @@ std::vector<std::string> whatDoesNotFit(const ModelOptions &options,
   return notes;
 }
 
-/// After the names of a file's source: what of the file is not in the model.
-std::string whatIsIgnored(const CheckpointPlan &plan) {
+/// Some of `names`, after `text`; nothing of none.
+template <typename Names>
+std::string namesAfter(const char *text, const Names &names) {
   constexpr size_t mostNamed = 4;
-  std::string names;
-  for (size_t i = 0; i < plan.ignored.size() && i < mostNamed; ++i) {
-    names += (i ? ", " : "") + reader::printable(plan.ignored[i]);
+  std::string listed;
+  size_t count = 0;
+  for (const std::string &name : names) {
+    if (count++ < mostNamed) {
+      listed += (listed.empty() ? text : ", ") + reader::printable(name);
+    }
   }
-  if (plan.ignored.size() > mostNamed) {
-    names +=
-        " and " + std::to_string(plan.ignored.size() - mostNamed) + " more";
+  if (count > mostNamed) {
+    listed += " and " + std::to_string(count - mostNamed) + " more";
   }
-  return names.empty() ? "" : "; the model has no part for " + names;
+  return listed;
+}
+
+/// After the names of a file's source: what of the file is not in the model,
+/// and what of the model is not in the file.
+std::string whatDiffers(const CheckpointPlan &plan) {
+  return namesAfter("; the model has no part for ", plan.ignored) +
+         namesAfter("; by initialisers: ", plan.initialised);
 }
 
 /// A forced source must exist.
@@ -323,7 +424,7 @@ ModelStatus openWeights(const ModelOptions &options, Model &model,
     return failOnFile(options, errors, file.takeError());
   }
   model.file = std::make_unique<TensorFile>(std::move(*file));
-  Candidate best = chooseSource(options, model);
+  Candidate best = choosePrefix(options, model);
   Diagnostics diagnostics(model.spec->source);
   model.program = elaborate(*model.spec, withSource(options, best.source, true),
                             diagnostics);
@@ -361,8 +462,11 @@ ModelStatus openWeights(const ModelOptions &options, Model &model,
           checkTies(*model.program, *model.plan, *model.file, *model.weights)) {
     return failOnFile(options, errors, std::move(error));
   }
+  if (!model.file->prefix().empty()) {
+    names += " below " + inQuotes(model.file->prefix());
+  }
   model.note = "weights from " + options.weights + " (" + names +
-               whatIsIgnored(*model.plan) + ")";
+               whatDiffers(*model.plan) + ")";
   return ModelStatus::Ok;
 }
 

@@ -43,7 +43,7 @@ void SpecReader::readCheckpoint(const Member &member) {
   if (const Node *ignore = node.get("ignore");
       ignore && expect(*ignore, Node::Kind::Array, "\"ignore\"")) {
     checkpoint.ignore = readPatterns(*ignore);
-    checkPrefixes(*ignore, checkpoint.ignore);
+    checkBrackets(*ignore, checkpoint.ignore, /*mayList=*/false);
   }
   const Node *rules = node.get("rules");
   if (!rules) {
@@ -60,30 +60,52 @@ void SpecReader::readCheckpoint(const Member &member) {
   spec.checkpoints.push_back(std::move(checkpoint));
 }
 
-/// Where optional prefixes in brackets end that a name of a file begins with;
-/// nothing if a bracket is alone or elsewhere.
-static std::optional<size_t> prefixesEnd(const std::string &pattern) {
-  size_t end = 0;
-  while (end < pattern.size() && pattern[end] == '[') {
-    size_t close = pattern.find_first_of("[]{}*", end + 1);
-    if (close == std::string::npos || pattern[close] != ']' ||
-        close == end + 1) {
-      return std::nullopt;
-    }
-    end = close + 1;
-  }
-  return pattern.find_first_of("[]", end) == std::string::npos
-             ? std::optional(end)
-             : std::nullopt;
+/// Whether the words of a list, `a|b`, are all there.
+static bool isList(std::string_view words) {
+  return words.front() != '|' && words.back() != '|' &&
+         words.find("||") == std::string_view::npos;
 }
 
-void SpecReader::checkPrefixes(const Node &node,
-                               const std::vector<std::string> &patterns) {
+/// Whether the brackets of a name hold prefixes that it begins with, as many as
+/// there are, and, of a name that is looked for, one list of words.
+static bool areBracketsRight(std::string_view pattern, bool mayList) {
+  bool isStart = true;
+  for (size_t at = 0; at < pattern.size(); ++at) {
+    if (pattern[at] == ']') {
+      return false;
+    }
+    if (pattern[at] != '[') {
+      isStart = false;
+      continue;
+    }
+    size_t close = pattern.find_first_of("[]{}*", at + 1);
+    if (close == std::string::npos || pattern[close] != ']' ||
+        close == at + 1) {
+      return false;
+    }
+    std::string_view inside = pattern.substr(at + 1, close - at - 1);
+    bool isPrefix = inside.find('|') == std::string_view::npos;
+    if (isPrefix ? !isStart : !mayList || !isList(inside)) {
+      return false;
+    }
+    isStart &= isPrefix;
+    mayList &= isPrefix;
+    at = close;
+  }
+  return true;
+}
+
+void SpecReader::checkBrackets(const Node &node,
+                               const std::vector<std::string> &patterns,
+                               bool mayList) {
   for (size_t i = 0; i < patterns.size(); ++i) {
-    if (!prefixesEnd(patterns[i])) {
+    if (!areBracketsRight(patterns[i], mayList)) {
       error(node.is(Node::Kind::Array) ? *node.elements[i] : node,
             "brackets hold a prefix that files may leave out, at the start of "
-            "a name, such as [bert.]pooler.weight");
+            "a name, such as [bert.]pooler.weight" +
+                std::string(mayList ? ", or one list of words of which a file "
+                                      "has one, such as norm.[weight|gamma]"
+                                    : ""));
     }
   }
 }
@@ -179,7 +201,7 @@ std::optional<RuleSpec> SpecReader::readRule(const Node &node,
     return rule;
   }
   rule.from = readPatterns(*from);
-  checkPrefixes(*from, rule.from);
+  checkBrackets(*from, rule.from, /*mayList=*/true);
   for (size_t i = 0; i < rule.from.size(); ++i) {
     std::vector<std::string> own;
     const Node &place =

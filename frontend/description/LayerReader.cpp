@@ -412,12 +412,20 @@ void SpecReader::readInitializers(const Node &node, LayerSpec &layer,
     if (key) {
       known.push_back(key);
     }
+    const Node *base = nullptr;
+    if (initializer.kind == "sinusoid") {
+      known.push_back("base");
+      base = value.get("base");
+    }
     checkKeys(value, known, "a " + initializer.kind + " initialiser");
     if (key && !value.get(key)) {
       error(value,
             "a " + initializer.kind + " initialiser needs " + inQuotes(key));
     } else if (key) {
       initializer.value = setting(*value.get(key), SettingKind::Number, scope);
+    }
+    if (base) {
+      initializer.base = setting(*base, SettingKind::Number, scope);
     }
     layer.initializers[member->key] = std::move(initializer);
   }

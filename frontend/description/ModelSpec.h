@@ -114,6 +114,8 @@ struct InitializerSpec {
   const reader::Node *node = nullptr;
   std::string kind;
   std::optional<Setting> value;
+  /// Of a sinusoid.
+  std::optional<Setting> base;
 };
 
 /// `"vertical": true` or `{"if": ..., "width": ...}`.

@@ -173,8 +173,8 @@ private:
   void readSlice(const Node &node, StepSpec &step, const NameScope &scope);
   std::vector<Setting> readNumbers(const Node &node, const NameScope &scope);
   std::vector<std::string> readPatterns(const Node &node);
-  void checkPrefixes(const Node &node,
-                     const std::vector<std::string> &patterns);
+  void checkBrackets(const Node &node, const std::vector<std::string> &patterns,
+                     bool mayList);
 
   // Figures of papers.
   void readPublished(const Node &node);

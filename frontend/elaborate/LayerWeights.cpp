@@ -48,6 +48,17 @@ LayerContext::initializerOf(const InitializerSpec &spec, const Shape &shape,
                          str(shape));
     return std::nullopt;
   }
+  if (spec.base) {
+    std::optional<double> base = elaborator.number(*spec.base, environment);
+    if (base && *base < 1) {
+      elaborator.error(*spec.base->node, "a base must be at least 1, got " +
+                                             Scalar::ofReal(*base).str());
+    }
+    if (!base || *base < 1) {
+      return std::nullopt;
+    }
+    initializer.base = *base;
+  }
   if (!spec.value) {
     return initializer;
   }

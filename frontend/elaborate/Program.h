@@ -73,13 +73,20 @@ struct Initializer {
     /// of
     /// a Gaussian matrix where that is 0.
     Orthogonal,
-    /// Rows of sine and cosine positions; those before row `value` are 0.
+    /// Rows of sine and cosine positions by `base`; those before row `value`
+    /// are 0.
     Sinusoid,
     /// Numbers of blocks: what an attention to blocks of keys draws.
     Blocks
   };
   Kind kind = Kind::Glorot;
   double value = 0;
+  double base = 10000;
+
+  /// Whether the numbers are the same with any seed.
+  bool isFixed() const {
+    return kind == Kind::Constant || kind == Kind::Sinusoid;
+  }
 
   /// `glorot`, `normal(0.02)`, `constant(1)`.
   std::string str() const;

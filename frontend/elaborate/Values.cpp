@@ -63,7 +63,8 @@ std::string Initializer::str() const {
   case Kind::Orthogonal:
     return value == 0 ? "orthogonal" : "orthogonal" + text;
   case Kind::Sinusoid:
-    return "sinusoid" + text;
+    return "sinusoid(" + Scalar::ofReal(value).str() + ", " +
+           Scalar::ofReal(base).str() + ")";
   case Kind::Blocks:
     return "blocks";
   }

@@ -6,6 +6,7 @@
 
 #include "frontend/reader/FileKind.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace hova::reader {
@@ -20,12 +21,18 @@ constexpr const char *fromTorch =
 constexpr const char *unpack = "unpack it first";
 constexpr const char *asUtf8 = "save it as UTF-8";
 
+constexpr const char *fetch = "git lfs pull fetches the file it stands for";
+constexpr const char *download =
+    "a download that fails often leaves such a page under the file's name";
+
 struct Magic {
   std::string_view bytes;
   FileKind kind;
 };
 
 constexpr Magic magics[] = {
+    {"version https://git-lfs.github.com/spec/"sv,
+     {"a pointer of git-lfs", fetch}},
     {"GGUF"sv, {"a GGUF model", convert}},
     {"\x89HDF\r\n\x1a\n"sv, {"an HDF5 file, as Keras writes it", convert}},
     {"\x93NUMPY"sv, {"a NumPy array", convert}},
@@ -60,6 +67,20 @@ bool isIr(std::string_view head) {
     }
   }
   return false;
+}
+
+/// `start`, which has small letters, in letters of any size, after blanks and a
+/// byte order mark.
+bool startsWithTag(std::string_view head, std::string_view start) {
+  if (startsWith(head, "\xef\xbb\xbf")) {
+    head.remove_prefix(3);
+  }
+  head.remove_prefix(std::min(head.find_first_not_of(" \t\r\n"), head.size()));
+  return head.size() >= start.size() &&
+         std::equal(start.begin(), start.end(), head.begin(),
+                    [](char a, char b) {
+                      return a == (b >= 'A' && b <= 'Z' ? b - 'A' + 'a' : b);
+                    });
 }
 
 /// PyTorch's archives start with the pickle of the structure, NumPy's with an
@@ -100,6 +121,9 @@ std::optional<FileKind> recognizeFile(std::string_view head) {
       return magic.kind;
     }
   }
+  if (startsWithTag(head, "<!doctype html") || startsWithTag(head, "<html")) {
+    return FileKind{"a page of HTML", download};
+  }
   if (isIr(head)) {
     return FileKind{"IR", "hova compile, verify and explain read the IR that "
                           "hova writes, from a file called .mlir"};
@@ -128,6 +152,15 @@ std::optional<FileKind> recognizeJson(std::string_view text) {
                     "hova takes token ids, which the tokenizer makes"};
   }
   return std::nullopt;
+}
+
+std::optional<FileKind> recognizeText(std::string_view head) {
+  bool isText =
+      !head.empty() && std::all_of(head.begin(), head.end(), [](char c) {
+        unsigned char byte = static_cast<unsigned char>(c);
+        return byte >= ' ' ? byte != 0x7f : c == '\n' || c == '\r' || c == '\t';
+      });
+  return isText ? std::optional(FileKind{"a text", ""}) : std::nullopt;
 }
 
 std::optional<FileKind> recognizeName(std::string_view path) {

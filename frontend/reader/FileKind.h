@@ -31,6 +31,9 @@ std::optional<FileKind> recognizeFile(std::string_view head);
 /// nor weights; none for others. `text` is the start of the file, or all of it.
 std::optional<FileKind> recognizeJson(std::string_view text);
 
+/// A text, where `head` has no byte that a text has not.
+std::optional<FileKind> recognizeText(std::string_view head);
+
 /// What a file of this name usually is, for one whose bytes say nothing.
 std::optional<FileKind> recognizeName(std::string_view path);
 

@@ -65,6 +65,9 @@ withPrefixes(std::string_view pattern,
   std::string prefix;
   while (!pattern.empty() && pattern[0] == '[') {
     size_t close = pattern.find(']');
+    if (pattern.substr(0, close).find('|') != std::string_view::npos) {
+      break;
+    }
     std::string longer = prefix + std::string(pattern.substr(1, close - 1));
     // The first name that is not smaller begins so, if any does.
     auto next = names.lower_bound(longer);
@@ -132,6 +135,9 @@ private:
   /// What makes a weight of that name; nothing where no rule does.
   std::optional<RuleUse> findUse(const std::string &name);
   void addTie(const Tie &tie);
+  bool leaveToInitialiser(const ProgramWeight &weight);
+  std::string nameInFile(std::string_view pattern,
+                         const std::map<std::string, std::string> &captures);
   void addUse(RuleUse use);
   bool readTensors(const RuleUse &use, std::vector<Piece> &pieces);
   void checkShape(const RuleUse &use, const std::string &name,
@@ -156,11 +162,54 @@ void Planner::addUse(RuleUse use) {
   plan.uses.push_back(std::move(use));
 }
 
+/// The name that a rule calls `pattern`: of a list of words in brackets the
+/// first with which a tensor is there, and else the first.
+std::string
+Planner::nameInFile(std::string_view pattern,
+                    const std::map<std::string, std::string> &captures) {
+  std::string whole = withPrefixes(pattern, file.entries());
+  size_t open = whole.find('['), close = whole.find(']');
+  if (open == std::string::npos) {
+    return fillName(whole, captures);
+  }
+  std::string first;
+  for (size_t at = open; at < close;) {
+    size_t end = std::min(whole.find('|', at + 1), close);
+    std::string name =
+        fillName(whole.substr(0, open) + whole.substr(at + 1, end - at - 1) +
+                     whole.substr(close + 1),
+                 captures);
+    ++comparisons;
+    if (file.entries().count(name)) {
+      return name;
+    }
+    first = at == open ? name : first;
+    at = end;
+  }
+  return first;
+}
+
+/// Leaves a weight that no tensor is for to its initialiser, if that may be:
+/// tables of positions and factors of 1 were never trained, and libraries save
+/// none. What a seed decides is another thing in each file.
+bool Planner::leaveToInitialiser(const ProgramWeight &weight) {
+  bool isMade = !weight.trainable && weight.initializer.isFixed();
+  if (isMade) {
+    plan.initialised.insert(weight.name);
+  }
+  return isMade;
+}
+
 void Planner::assign(const ProgramWeight &weight) {
   if (plan.useOf.count(weight.name)) {
     return;
   }
-  if (std::optional<RuleUse> use = findUse(weight.name)) {
+  std::optional<RuleUse> use = findUse(weight.name);
+  bool isMissing = !use || (!use->rule && !file.entries().count(weight.name));
+  if (isMissing && leaveToInitialiser(weight)) {
+    return;
+  }
+  if (use) {
     addUse(std::move(*use));
   } else if (comparisons <= mostComparisons) {
     plan.problems.push_back("no rule makes weight " + inQuotes(weight.name));
@@ -186,8 +235,7 @@ std::optional<RuleUse> Planner::findUse(const std::string &name) {
         use.to.push_back(fillName(to, captures));
       }
       for (const std::string &from : rule.from) {
-        use.from.push_back(
-            fillName(withPrefixes(from, file.entries()), captures));
+        use.from.push_back(nameInFile(from, captures));
       }
       return use;
     }
@@ -207,7 +255,8 @@ void Planner::addTie(const Tie &tie) {
   std::vector<Piece> pieces;
   for (const std::string &from : use->from) {
     auto entry = file.entries().find(from);
-    if (entry == file.entries().end() || !entry->second.isFloat) {
+    if (entry == file.entries().end() || !entry->second.isFloat ||
+        !entry->second.isRead) {
       return;
     }
     pieces.push_back({entry->second.shape, std::nullopt});
@@ -263,10 +312,14 @@ bool Planner::readTensors(const RuleUse &use, std::vector<Piece> &pieces) {
     // Tables are what the libraries keep as integers.
     const ProgramWeight *weight = program.findWeight(use.to[0]);
     bool isTable = weight && weight->blockTable;
-    if (!entry->second.isFloat && !isTable) {
+    std::string wrong =
+        !entry->second.isRead ? ", which hova does not read; save it as f32, "
+                                "bf16 or f16"
+        : entry->second.isFloat || isTable ? ""
+                                           : "; weights are floating-point";
+    if (!wrong.empty()) {
       plan.problems.push_back(inQuotes(name) + " has type " +
-                              entry->second.dtype +
-                              "; weights are floating-point");
+                              entry->second.dtype + wrong);
       complete = false;
     }
     if (llvm::is_contained(entry->second.shape, 0)) {
@@ -384,6 +437,9 @@ public:
     auto found = plan.useOf.find(name.str());
     const ProgramWeight *weight =
         program.findWeight({name.data(), name.size()});
+    if (weight && plan.initialised.count(weight->name)) {
+      return drawWeights(program, /*seed=*/0)->load(name);
+    }
     if (found == plan.useOf.end() || !weight) {
       return llvm::createStringError("the model has no weight \"" + name +
                                      "\"");

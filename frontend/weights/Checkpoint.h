@@ -55,6 +55,9 @@ struct CheckpointPlan {
   /// Names of floating-point tensors that the source ignores: what the library
   /// has and the model has not.
   std::vector<std::string> ignored;
+  /// Names of frozen weights that the file has not, and need not have: their
+  /// initialisers make them, the same ones with any seed.
+  std::set<std::string> initialised;
   /// Which use makes a weight, and which of its `to` the weight is.
   std::map<std::string, std::pair<size_t, size_t>> useOf;
   /// Everything that does not fit, one sentence each: missing tensors, tensors
@@ -109,7 +112,8 @@ std::string fillName(std::string_view pattern,
                      const std::map<std::string, std::string> &captures);
 
 /// `pattern` as it is in a file of these names: a prefix in brackets at its
-/// start, or several, stands there as far as a name begins so.
+/// start, or several, stands there as far as a name begins so. A list of words
+/// in brackets, `[weight|gamma]`, stays.
 std::string withPrefixes(std::string_view pattern,
                          const std::map<std::string, TensorFile::Entry> &names);
 

@@ -133,13 +133,18 @@ void drawOrthogonal(const Generator &generator, const Shape &shape,
   }
 }
 
-/// Row i is position i, from row `first` on; those before are 0.
-void fillPositions(const Shape &shape, int64_t first, float *out) {
-  for (int64_t i = 0; i < shape[0] * shape[1]; ++i) {
-    int64_t row = i / shape[1];
-    out[i] = row < first ? 0
-                         : sinusoidAt(SinusoidLayout::interleaved, row,
-                                      i % shape[1], shape[1]);
+/// Row i is position i, from the first that the initialiser names on; those
+/// before are 0. Angles are f64.
+void fillPositions(const Shape &shape, const Initializer &initializer,
+                   float *out) {
+  int64_t width = shape[1], first = static_cast<int64_t>(initializer.value);
+  for (int64_t i = 0; i < shape[0] * width; ++i) {
+    int64_t row = i / width, column = i % width;
+    double turns =
+        -2.0 * static_cast<double>(column / 2) / static_cast<double>(width);
+    double angle = static_cast<double>(row) * std::pow(initializer.base, turns);
+    double value = column % 2 == 0 ? std::sin(angle) : std::cos(angle);
+    out[i] = row < first ? 0 : static_cast<float>(value);
   }
 }
 
@@ -230,7 +235,7 @@ private:
       return;
     }
     if (weight.initializer.kind == Initializer::Kind::Sinusoid) {
-      fillPositions(shape, static_cast<int64_t>(weight.initializer.value), out);
+      fillPositions(shape, weight.initializer, out);
       return;
     }
     if (weight.initializer.kind == Initializer::Kind::Blocks) {

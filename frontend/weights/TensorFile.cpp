@@ -13,7 +13,9 @@
 #include "frontend/reader/Json.h"
 #include "frontend/weights/Weights.h"
 #include "runtime/Safetensors.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringRef.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 #include <cerrno>
@@ -30,6 +32,13 @@ struct TensorFile::Shard {
   ~Shard() { hova_safetensors_close(&tensors); }
 };
 
+/// An entry with its file and its bytes.
+struct TensorFile::Tensor {
+  const Shard &shard;
+  hova_element element;
+  hova_span data;
+};
+
 static llvm::Error failure(const std::string &path, const std::string &text) {
   return llvm::createStringError(reader::escaped(path) + ": " + text);
 }
@@ -37,6 +46,17 @@ static llvm::Error failure(const std::string &path, const std::string &text) {
 static llvm::Error unreadable(const std::string &text) {
   return llvm::createStringError(std::make_error_code(std::errc::io_error),
                                  text);
+}
+
+/// The start of a file; empty if it cannot be read.
+static std::string headOf(const std::string &path) {
+  uint64_t size = 0;
+  if (llvm::sys::fs::file_size(path, size)) {
+    return "";
+  }
+  auto head =
+      llvm::MemoryBuffer::getFileSlice(path, std::min<uint64_t>(size, 512), 0);
+  return head ? (*head)->getBuffer().str() : "";
 }
 
 /// Why the safetensors reader refuses a file; what it is instead says more.
@@ -49,11 +69,13 @@ static llvm::Error refused(const std::string &path, hova_status status,
     return llvm::createStringError(
         std::make_error_code(std::errc::not_enough_memory), error.text);
   }
-  auto head = llvm::MemoryBuffer::getFileSlice(path, 64, 0);
-  auto kind =
-      head ? reader::recognizeFile((*head)->getBuffer().str()) : std::nullopt;
+  std::string head = headOf(path);
+  auto kind = reader::recognizeFile(head);
   if (!kind) {
     kind = reader::recognizeName(path);
+  }
+  if (!kind) {
+    kind = reader::recognizeText(head);
   }
   if (!kind || llvm::StringRef(kind->what).contains("safetensors")) {
     return llvm::createStringError(error.text);
@@ -63,7 +85,77 @@ static llvm::Error refused(const std::string &path, hova_status status,
                            ", not a safetensors file" + hint);
 }
 
+/// The names in a folder that end with `ending`, sorted.
+static std::vector<std::string> namesIn(const std::string &folder,
+                                        llvm::StringRef ending) {
+  constexpr size_t mostNames = 10000;
+  std::vector<std::string> names;
+  std::error_code code;
+  for (llvm::sys::fs::directory_iterator at(folder, code), end;
+       !code && at != end && names.size() < mostNames; at.increment(code)) {
+    llvm::StringRef name = llvm::sys::path::filename(at->path());
+    if (name.ends_with(ending)) {
+      names.push_back(name.str());
+    }
+  }
+  llvm::sort(names);
+  return names;
+}
+
+/// Which file of a folder is meant: libraries write one of a name that all of
+/// them know, or several and an index.
+static llvm::Error isFolder(const std::string &folder) {
+  constexpr size_t mostNamed = 4;
+  std::vector<std::string> files = namesIn(folder, ".safetensors");
+  std::vector<std::string> indices = namesIn(folder, ".safetensors.index.json");
+  auto only = [&](const char *what, const std::string &name) {
+    llvm::SmallString<256> path(folder);
+    llvm::sys::path::append(path, name);
+    return failure(folder, std::string("this is a folder; ") + what + " " +
+                               reader::escaped(path.str().str()));
+  };
+  if (llvm::is_contained(files, "model.safetensors")) {
+    return only("its weights are in", "model.safetensors");
+  }
+  if (indices.size() == 1) {
+    return only("the index of its weights is", indices[0]);
+  }
+  if (files.size() == 1) {
+    return only("its weights are in", files[0]);
+  }
+  std::string names;
+  for (size_t i = 0; i < files.size() && i < mostNamed; ++i) {
+    names += (i ? ", " : "") + reader::printable(files[i]);
+  }
+  if (files.size() > mostNamed) {
+    names += " and " + std::to_string(files.size() - mostNamed) + " more";
+  }
+  return failure(folder, names.empty()
+                             ? "this is a folder, in which there is no "
+                               "safetensors file"
+                             : "this is a folder; expected one of the files "
+                               "in it: " +
+                                   names);
+}
+
+std::string indexBeside(const std::string &path) {
+  // model-00001-of-00003.safetensors: the index is model.safetensors.index.json
+  llvm::StringRef name = llvm::sys::path::filename(path);
+  size_t of = name.rfind("-of-");
+  size_t dash = of == llvm::StringRef::npos ? of : name.rfind('-', of);
+  if (dash == llvm::StringRef::npos || !name.ends_with(".safetensors")) {
+    return "";
+  }
+  llvm::SmallString<256> index(llvm::sys::path::parent_path(path));
+  llvm::sys::path::append(index,
+                          name.take_front(dash) + ".safetensors.index.json");
+  return llvm::sys::fs::exists(index) ? index.str().str() : "";
+}
+
 llvm::Expected<TensorFile> TensorFile::open(const std::string &path) {
+  if (llvm::sys::fs::is_directory(path)) {
+    return isFolder(path);
+  }
   TensorFile file;
   file.fileName = path;
   bool isIndex = llvm::StringRef(path).ends_with(".json");
@@ -110,10 +202,8 @@ TensorFile::addShard(const std::string &path,
     Entry tensor;
     tensor.shape.assign(entry.dims, entry.dims + entry.rank);
     tensor.dtype = hova_dtype_name(entry.element);
-    tensor.isFloat = entry.element == HOVA_ELEMENT_F32 ||
-                     entry.element == HOVA_ELEMENT_F64 ||
-                     entry.element == HOVA_ELEMENT_BF16 ||
-                     entry.element == HOVA_ELEMENT_F16;
+    tensor.isFloat = hova_element_is_float(entry.element);
+    tensor.isRead = hova_element_is_read(entry.element);
     tensor.shard = shards.size();
     tensors.emplace(entry.name, std::move(tensor));
   }
@@ -131,6 +221,10 @@ readIndex(const std::string &path) {
                       ": cannot read: " + std::strerror(errno));
   }
   std::string_view start = source->text();
+  if (auto kind = reader::recognizeFile(start)) {
+    return failure(path, std::string("this is ") + kind->what +
+                             ", not the index of a checkpoint; " + kind->hint);
+  }
   reader::Diagnostics diagnostics(std::move(source));
   std::unique_ptr<reader::Document> document = reader::parseJson(diagnostics);
   if (!document || diagnostics.hasErrors()) {
@@ -250,28 +344,42 @@ static std::optional<int64_t> findNonFinite(hova_element element,
   }
 }
 
+TensorFile TensorFile::below(const std::string &prefix) const {
+  TensorFile file;
+  file.fileName = fileName;
+  file.leftOut = leftOut + prefix;
+  file.shards = shards;
+  for (const auto &[name, entry] : tensors) {
+    file.tensors.emplace(name.substr(prefix.size()), entry);
+  }
+  return file;
+}
+
+TensorFile::Tensor TensorFile::find(const std::string &name) const {
+  const Shard &shard = *shards[tensors.at(name).shard];
+  const hova_safetensors_entry *entry =
+      hova_safetensors_find(&shard.tensors, (leftOut + name).c_str());
+  return {shard, entry->element, hova_safetensors_data(&shard.tensors, entry)};
+}
+
 llvm::Error TensorFile::checkFinite(const std::string &name) const {
   const Entry &tensor = tensors.at(name);
-  const Shard &shard = *shards[tensor.shard];
-  const hova_safetensors_entry *entry =
-      hova_safetensors_find(&shard.tensors, name.c_str());
-  hova_span data = hova_safetensors_data(&shard.tensors, entry);
+  auto [shard, element, data] = find(name);
   int64_t count = 1;
   for (int64_t dimension : tensor.shape) {
     count *= dimension;
   }
-  std::optional<int64_t> found =
-      findNonFinite(entry->element, data.data, count);
+  std::optional<int64_t> found = findNonFinite(element, data.data, count);
   if (!found) {
     return llvm::Error::success();
   }
-  double value = hova_element_value(entry->element, data.data,
-                                    static_cast<uint64_t>(*found));
+  double value =
+      hova_element_value(element, data.data, static_cast<uint64_t>(*found));
   std::string what = std::isnan(value)   ? "NaN"
                      : std::isinf(value) ? "infinity"
                                          : Scalar::ofReal(value).str() +
                                                ", which f32 does not have,";
-  return failure(shard.path, "tensor " + reader::inQuotes(name) +
+  return failure(shard.path, "tensor " + reader::inQuotes(leftOut + name) +
                                  " has the value " + what + " at " +
                                  elementIndex(tensor.shape, *found));
 }
@@ -281,24 +389,22 @@ llvm::Expected<HostTensor> TensorFile::load(const std::string &name) const {
   if (found == tensors.end()) {
     return failure(fileName, "no tensor " + reader::inQuotes(name));
   }
-  const std::shared_ptr<Shard> &shard = shards[found->second.shard];
-  const hova_safetensors_entry *entry =
-      hova_safetensors_find(&shard->tensors, name.c_str());
-  hova_span data = hova_safetensors_data(&shard->tensors, entry);
+  auto [shard, element, data] = find(name);
   const Shape &shape = found->second.shape;
   bool isAligned = reinterpret_cast<uintptr_t>(data.data) % alignof(float) == 0;
-  if (entry->element == HOVA_ELEMENT_F32 && isAligned) {
-    return HostTensor::view(HostTensor::Element::F32, shape, data.data, shard);
+  if (element == HOVA_ELEMENT_F32 && isAligned) {
+    return HostTensor::view(HostTensor::Element::F32, shape, data.data,
+                            shards[found->second.shard]);
   }
   HostTensor tensor(HostTensor::Element::F32, shape);
   float *out = tensor.mutableAs<float>();
-  if (entry->element == HOVA_ELEMENT_F32) {
+  if (element == HOVA_ELEMENT_F32) {
     std::memcpy(out, data.data, data.size);
     return tensor;
   }
   for (int64_t i = 0, n = tensor.size(); i < n; ++i) {
-    out[i] = static_cast<float>(hova_element_value(entry->element, data.data,
-                                                   static_cast<uint64_t>(i)));
+    out[i] = static_cast<float>(
+        hova_element_value(element, data.data, static_cast<uint64_t>(i)));
   }
   return tensor;
 }

@@ -19,18 +19,27 @@ class TensorFile {
 public:
   struct Entry {
     Shape shape;
-    /// "F32" and so on.
+    /// "f32" and so on.
     std::string dtype;
-    bool isFloat = false;
+    /// Whether the elements are floating-point or complex numbers, and whether
+    /// hova knows what their bits mean.
+    bool isFloat = false, isRead = false;
     size_t shard = 0;
   };
 
-  /// Fails with the code `io_error` if the file cannot be read.
+  /// Fails with the code `io_error` if the file cannot be read. Of a folder the
+  /// message says which file in it is meant.
   static llvm::Expected<TensorFile> open(const std::string &path);
+
+  /// The same tensors by what their names have after `prefix`, with which all
+  /// of them begin.
+  TensorFile below(const std::string &prefix) const;
 
   /// All tensors, by name.
   const std::map<std::string, Entry> &entries() const { return tensors; }
   const std::string &path() const { return fileName; }
+  /// What is left out of the names.
+  const std::string &prefix() const { return leftOut; }
   /// The files that hold tensors: not the index.
   std::vector<std::string> files() const;
 
@@ -44,15 +53,24 @@ public:
 
 private:
   struct Shard;
+  struct Tensor;
+
+  /// A tensor that is there.
+  Tensor find(const std::string &name) const;
 
   llvm::Error addShard(const std::string &path,
                        const std::map<std::string, std::string> *expected);
   llvm::Error openIndex(const std::string &path);
 
   std::string fileName;
+  std::string leftOut;
   std::map<std::string, Entry> tensors;
   std::vector<std::shared_ptr<Shard>> shards;
 };
+
+/// The index beside `path`, one of several files that hold a checkpoint
+/// together; empty where there is none, or the file is none of several.
+std::string indexBeside(const std::string &path);
 
 } // namespace hova::frontend
 

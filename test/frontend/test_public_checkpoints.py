@@ -106,6 +106,70 @@ def note(model, path, *options):
     return json.loads(done.stdout)["weights"]
 
 
+def of_the_first_release(name):
+    """As the files of BERT's authors call the norms."""
+    return re.sub(
+        r"LayerNorm\.(weight|bias)$",
+        lambda found: "LayerNorm." + {"weight": "gamma", "bias": "beta"}[found[1]],
+        name,
+    )
+
+
+@pytest.mark.parametrize("model", ["bert_base", "minilm_l6", "bigbird_base"])
+def test_norms_may_have_gamma_and_beta(model, tmp_path):
+    path = tmp_path / "model.safetensors"
+    now = tensors(model, "transformers")
+    then = {of_the_first_release(name): shape for name, shape in now.items()}
+    assert any(name.endswith("LayerNorm.gamma") for name in then)
+    save_zeros(then, path)
+    assert "names of transformers" in note(model, path)
+    # Only one of the two is there.
+    last = next(name for name in reversed(then) if name.endswith("LayerNorm.gamma"))
+    save_zeros({name: shape for name, shape in then.items() if name != last}, path)
+    done = check(model, path)
+    assert done.returncode == 1
+    assert f'missing: "{last[: -len("gamma")]}weight"' in done.stderr
+
+
+def test_prefix_of_a_wrapper_is_left_out(tmp_path):
+    """As torch.compile and DistributedDataParallel save a model of theirs."""
+    path = tmp_path / "model.safetensors"
+    own = tensors("vit_b16", "timm")
+    save_zeros({f"module._orig_mod.{name}": shape for name, shape in own.items()}, path)
+    assert 'names of timm below "module._orig_mod."' in note("vit_b16", path)
+
+
+def test_size_of_the_image_is_told_by_its_positions(tmp_path):
+    path = tmp_path / "model.safetensors"
+    own = tensors("vit_b16", "timm")
+    own["pos_embed"] = [1, 24 * 24 + 1, 768]
+    save_zeros(own, path)
+    done = check("vit_b16", path)
+    assert done.returncode == 1
+    assert "note: it fits with --set image=384\n" in done.stderr
+    note("vit_b16", path, "--set", "image=384")
+
+
+def test_small_variants_are_told_by_their_files(tmp_path):
+    """BERT-Tiny of two layers, whose heads are as wide as ever; no tensor says how many."""
+    path = tmp_path / "model.safetensors"
+    sizes = {768: 128, 3072: 512}
+    own = {}
+    for name, shape in tensors("bert_base", "transformers").items():
+        layer = re.search(r"layer\.(\d+)\.", name)
+        if not layer or int(layer[1]) < 2:
+            own[name] = [sizes.get(size, size) for size in shape]
+    save_zeros(own, path)
+    done = check("bert_base", path)
+    assert done.returncode == 1
+    assert "note: it fits with --set width=128 --set depth=2 --set heads=2\n" in done.stderr
+    assert "no tensor says how many heads there are: check that heads is 2" in done.stderr
+    fits = ("--set", "width=128", "--set", "depth=2", "--set", "heads=2")
+    note("bert_base", path, *fits)
+    done = check("bert_base", path, *fits[:2], "--set", "depth=12", *fits[4:])
+    assert "it fits with --set depth=2, in the place of --set depth=12\n" in done.stderr
+
+
 def test_bert_is_taken_out_of_models_that_hold_it(tmp_path):
     """BertForSequenceClassification has a prefix and a head, BertForMaskedLM no pooler."""
     path = tmp_path / "model.safetensors"

@@ -326,18 +326,18 @@ def channel_gate(y, x, u1, u2, u, bias, stored=lambda values: values):
 # --- tokens ------------------------------------------------------------------
 
 
-def sinusoid(length, width, layout="interleaved"):
+def sinusoid(length, width, layout="interleaved", base=10000.0):
     """The fixed position table [length, width], positions from 0, in float32."""
     table = np.zeros((length, width))
     for i in range(length):
         if layout == "interleaved":
             for c in range(width):
-                angle = i / 10000.0 ** (2 * (c // 2) / width)
+                angle = i / base ** (2 * (c // 2) / width)
                 table[i, c] = math.sin(angle) if c % 2 == 0 else math.cos(angle)
         else:
             half = width // 2
             for j in range(half):
-                rate = math.exp(-j * math.log(10000.0) / (half - 1))
+                rate = math.exp(-j * math.log(base) / (half - 1))
                 table[i, j] = math.sin(i * rate)
                 table[i, half + j] = math.cos(i * rate)
     return table.astype(np.float32).astype(np.float64)

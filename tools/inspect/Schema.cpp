@@ -276,6 +276,7 @@ Value initializer() {
           {"kind", Object{{"enum", Array{"normal", "uniform", "glorot", "zeros",
                                          "ones", "constant", "sinusoid"}}}},
           {"first", either("number")},
+          {"base", either("number")},
           {"std", either("number")},
           {"bound", either("number")},
           {"value", either("number")}},

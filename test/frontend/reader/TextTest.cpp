@@ -73,6 +73,10 @@ TEST(FileKind, names_what_people_mix_up) {
   EXPECT_EQ(kindOf("GGUF\3\0\0\0"s), "a GGUF model");
   EXPECT_EQ(kindOf("\x89HDF\r\n\x1a\n"), "an HDF5 file, as Keras writes it");
   EXPECT_EQ(kindOf("\x1f\x8b\x08\0"s), "compressed by gzip");
+  EXPECT_EQ(kindOf("version https://git-lfs.github.com/spec/v1\noid"),
+            "a pointer of git-lfs");
+  EXPECT_EQ(kindOf("<!DOCTYPE html><html>"), "a page of HTML");
+  EXPECT_EQ(kindOf("\xef\xbb\xbf\r\n <HTML lang=en>"), "a page of HTML");
   EXPECT_EQ(kindOf("\xff\xfe{\0"s), "UTF-16 text");
   EXPECT_EQ(kindOf("\xfe\xff\0{"s), "UTF-16 text");
   EXPECT_EQ(kindOf("{\0\"\0"s), "UTF-16 text");
@@ -81,8 +85,19 @@ TEST(FileKind, names_what_people_mix_up) {
 }
 
 TEST(FileKind, says_nothing_of_json) {
-  for (const char *text : {"", "{", "{\"hova\": 1}", "  {", "[]", "text"}) {
+  for (const char *text :
+       {"", "{", "{\"hova\": 1}", "  {", "[]", "text", "<", "<!doctype xml>"}) {
     EXPECT_EQ(kindOf(text), "nothing") << text;
+  }
+}
+
+TEST(FileKind, tells_a_text_by_its_bytes) {
+  for (const std::string &text : {"text"s, "{\"a\":\t1}\r\n"s, "h\xc3\xa9"s}) {
+    EXPECT_TRUE(recognizeText(text)) << text;
+  }
+  for (const std::string &bytes :
+       {""s, "\0"s, "a\0b"s, "a\x1b[2J"s, "a\x7f"s}) {
+    EXPECT_FALSE(recognizeText(bytes)) << bytes;
   }
 }
 

@@ -332,7 +332,7 @@ TEST(Checkpoint, finds_names_with_and_without_their_prefixes) {
               std::string::npos)
         << l.model.note;
   }
-  Loaded other(withRule(rule), safetensors({{"other.w", {{2, 3}}}}));
+  Loaded other(withRule(rule), safetensors({{"other_w", {{2, 3}}}}));
   EXPECT_NE(other.messages.find("missing: \"w\""), std::string::npos)
       << other.messages;
 }

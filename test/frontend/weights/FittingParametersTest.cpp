@@ -71,14 +71,33 @@ struct Opened {
     }
     at += begin.size();
     advice = messages.substr(at, messages.find('\n', at) - at);
-    llvm::SmallVector<llvm::StringRef> words;
-    llvm::StringRef(advice).split(words, ' ');
-    for (llvm::StringRef word : words) {
-      if (word != "--set") {
-        options.overrides.push_back(*parseOverride({word.data(), word.size()}));
-      }
-    }
+    follow(options.overrides);
     EXPECT_EQ(open(options), "") << advice;
+  }
+
+  /// Sets what the advice says, in the place of what it names.
+  void follow(std::vector<ParameterOverride> &overrides) const {
+    auto [settings, replaced] =
+        llvm::StringRef(advice).split(", in the place of ");
+    auto read = [](llvm::StringRef text) {
+      std::vector<ParameterOverride> read;
+      llvm::SmallVector<llvm::StringRef> words;
+      text.split(words, ' ', -1, /*KeepEmpty=*/false);
+      for (llvm::StringRef word : words) {
+        if (word != "--set") {
+          read.push_back(*parseOverride({word.data(), word.size()}));
+        }
+      }
+      return read;
+    };
+    for (const ParameterOverride &old : read(replaced)) {
+      llvm::erase_if(overrides, [&](const ParameterOverride &given) {
+        return given.name == old.name && given.text == old.text;
+      });
+    }
+    for (const ParameterOverride &setting : read(settings)) {
+      overrides.push_back(setting);
+    }
   }
 
   static std::string open(const ModelOptions &options) {
@@ -127,10 +146,26 @@ TEST(FittingParameters, change_together_where_they_have_to) {
             "--set width=4 --set depth=3 --set classes=0");
 }
 
-TEST(FittingParameters, keep_what_was_given) {
-  EXPECT_EQ(Opened(without(whole(), "neck.w"), {{"neck", "true"}}).advice, "");
+TEST(FittingParameters, keep_what_was_given_where_something_fits) {
   EXPECT_EQ(Opened(whole(3, 6, 2, 7), {{"gate", "none"}}).advice,
             "--set classes=7");
+  EXPECT_EQ(Opened(without(whole(), "neck.w"), {{"neck", "true"}}).advice,
+            "--set neck=false, in the place of --set neck=true");
+  // Some of what was given stays.
+  EXPECT_EQ(Opened(whole(4, 8, 3), {{"classes", "5"}, {"width", "2"}}).advice,
+            "--set width=4 --set depth=3, in the place of --set width=2");
+}
+
+TEST(FittingParameters, keep_what_the_source_sets) {
+  std::string fixed = kModel;
+  size_t at = fixed.find("\"batch\": 1}, \"rules\"");
+  fixed.insert(at, "\"depth\": 3, ");
+  EXPECT_EQ(Opened(whole(3, 6, 4), {}, fixed).advice, "");
+}
+
+TEST(FittingParameters, are_found_where_most_layers_are_missing) {
+  EXPECT_EQ(Opened(whole(3, 6, 4), {{"depth", "40"}}).advice,
+            "--set depth=4, in the place of --set depth=40");
 }
 
 TEST(FittingParameters, are_not_guessed_where_something_stays_wrong) {
@@ -153,6 +188,66 @@ TEST(FittingParameters, are_found_by_the_names_of_the_description_too) {
                {"head.weight", {{6, 5}}}},
               {}, own);
   EXPECT_EQ(neck.advice, "--set neck=false");
+}
+
+/// An image of some patches, windows, and attentions whose heads a block takes
+/// as an argument.
+constexpr const char *kImage = R"({"hova": 1, "name": "m", "parameters": {
+  "image": 64, "patch": 8, "width": 48, "heads": 12, "window": 2},
+ "inputs": {"x": {"shape": [1, 3, "image", "image"]}},
+ "blocks": {"layer": {"inputs": ["x"], "arguments": {"count": null}, "layers": [
+   {"name": "attn", "op": "multi_head_attention", "input": "x", "heads": "count", "bias": false}],
+  "output": "attn"}},
+ "layers": [
+  {"name": "patches", "op": "patch_embedding", "input": "x", "patch": "patch", "width": "width", "bias": false},
+  {"name": "win", "op": "multi_head_attention", "input": "patches", "heads": 1, "window": "window", "relative_bias": true, "bias": false},
+  {"name": "token", "op": "class_token", "input": "win"},
+  {"name": "placed", "op": "positions", "kind": "learned", "input": "token"},
+  {"name": "body", "block": "layer", "input": "placed", "arguments": {"count": "heads"}}],
+ "outputs": {"y": "body"}})";
+
+/// What fits such an image of `grid` patches a side.
+Tensors ofImage(int64_t grid, int64_t width, int64_t window = 2) {
+  int64_t offsets = (2 * window - 1) * (2 * window - 1);
+  Tensors tensors = {{"patches.weight", {{3 * 64, width}}},
+                     {"token.weight", {{width}}},
+                     {"win.relative_bias", {{offsets, 1}}},
+                     {"placed.weight", {{grid * grid + 1, width}}}};
+  for (const char *layer : {"win.", "body.attn."}) {
+    for (const char *part : {"query", "key", "value", "output"}) {
+      tensors[std::string(layer) + part + ".weight"] = {{width, width}};
+    }
+  }
+  return tensors;
+}
+
+TEST(FittingParameters, are_sides_of_images_and_of_windows) {
+  EXPECT_EQ(Opened(ofImage(8, 48), {}, kImage).messages, "");
+  EXPECT_EQ(Opened(ofImage(4, 48), {}, kImage).advice, "--set image=32");
+  EXPECT_EQ(Opened(ofImage(12, 48, 3), {}, kImage).advice,
+            "--set image=96 --set window=3");
+}
+
+TEST(FittingParameters, divide_another_width_into_other_heads) {
+  // As wide as they were: 48 / 12 columns.
+  Opened kept(ofImage(8, 20), {}, kImage);
+  EXPECT_EQ(kept.advice, "--set width=20 --set heads=5");
+  EXPECT_NE(kept.messages.find("note: no tensor says how many heads there are: "
+                               "check that heads is 5\n"),
+            std::string::npos)
+      << kept.messages;
+  // As many as divide it.
+  EXPECT_EQ(Opened(ofImage(8, 50), {}, kImage).advice,
+            "--set width=50 --set heads=10");
+  // They divide it, and may still be others.
+  Opened same(ofImage(8, 54), {{"heads", "6"}}, kImage);
+  EXPECT_EQ(same.advice, "--set width=54");
+  EXPECT_EQ(same.messages.find("how many heads"), std::string::npos);
+  Opened divides(ofImage(8, 18), {}, kImage);
+  EXPECT_EQ(divides.advice, "--set width=18 --set heads=9");
+  // Not where no width changes.
+  Opened image(ofImage(4, 48), {}, kImage);
+  EXPECT_EQ(image.messages.find("how many heads"), std::string::npos);
 }
 
 } // namespace

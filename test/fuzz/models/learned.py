@@ -43,9 +43,12 @@ class LearnedUse:
         known = [name for name, other in scope.learned if other == tuple(shape)]
         if known and scope.chance(0.5):
             layer["weights"] = self.rng.choice(known)
+        elif scope.chance(0.15):
+            layer["init"] = {"weight": self._fixed(shape)}
+            layer["trainable"] = scope.say(False)
         elif scope.chance(0.3):
             layer["init"] = {"weight": dict(self.rng.choice(INITIALISERS))}
-        if scope.chance(0.1):
+        if scope.chance(0.1) and "trainable" not in layer:
             layer["trainable"] = scope.say(False)
         if scope.chance(0.1):
             layer["if"] = scope.say(True)
@@ -55,6 +58,15 @@ class LearnedUse:
         while chain and scope.chance(0.3):
             name = self._link(name, shape)
         return name
+
+    def _fixed(self, shape):
+        """An initialiser that makes the same numbers with any seed."""
+        if len(shape) == 2 and self.scope.chance(0.7):
+            init = {"kind": "sinusoid", "first": self.rng.choice((0, 0, 1))}
+            if self.scope.chance(0.7):
+                init["base"] = self.rng.choice((10000, 500000, 36.5, 1))
+            return init
+        return dict(self.rng.choice(({"kind": "ones"}, {"kind": "constant", "value": -0.5})))
 
     def _link(self, name, shape):
         """An operator on what was learned, of the same shape."""

@@ -75,10 +75,26 @@ def slice_(layer):
 
 def weight(layer):
     shape = layer.sizes("shape")
-    value = layer.net.weight(layer.path + ".weight", *shape)
+    name = layer.path + ".weight"
+    if layer.get("trainable", True) is False and "weights" not in layer:
+        made = initialised(layer.layer.get("init", {}).get("weight", {}), shape)
+        if made is not None:
+            layer.net.initialise(name, made)
+    value = layer.net.weight(name, *shape)
     if "batch" in layer:
         value = np.broadcast_to(value, (layer.get("batch"), *shape))
     return value
+
+
+def initialised(init, shape):
+    """What an initialiser makes that no seed decides; None of others."""
+    kind = init.get("kind")
+    if kind == "sinusoid":
+        table = oracle.sinusoid(*shape, base=init.get("base", 10000))
+        table[: init["first"]] = 0
+        return table
+    values = {"zeros": 0, "ones": 1, "constant": init.get("value")}
+    return np.full(shape, values[kind]) if kind in values else None
 
 
 def embedding(layer):

@@ -94,6 +94,13 @@ class Exact(net.Net):
         self.seed, self.storage, self.weight_scale = seed, storage, weight_scale
         self.round = STORAGES[storage]
         self.trace = []
+        # Frozen weights that a file need not have.
+        self.initialised = set()
+
+    def initialise(self, name, values):
+        """Frozen numbers, which are those of an initialiser where the file has none."""
+        self.weights.setdefault(name, values.astype(np.float32))
+        self.initialised.add(name)
 
     def enter(self, name, value):
         return value.astype(np.float64) if is_real(value) else value
