@@ -184,6 +184,12 @@ IterationSpace elementwiseSpace(Operation *op) {
     if (!own.empty() && own.back() == 1) {
       read.back() = builder.constant(0); // a column for all columns
     }
+    for (auto [axis, size, expr] :
+         llvm::zip(own, shape.take_back(own.size()), read)) {
+      if (axis == 1 && size != 1) {
+        expr = builder.constant(0); // a row for all rows
+      }
+    }
     builder.operand(index, read);
   }
   builder.result(axes);

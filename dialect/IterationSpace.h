@@ -126,8 +126,8 @@ private:
 };
 
 /// Every element of the result is computed from the elements at its position;
-/// an operand of fewer axes repeats along the leading ones, one of a single
-/// column along the last. What is computed of tiles (`TileOpInterface`) ignores
+/// an operand repeats along the leading axes that it has not, and along those in
+/// which it has one element. What is computed of tiles (`TileOpInterface`) ignores
 /// the position, which no tile has; anything else says so itself.
 IterationSpace elementwiseSpace(mlir::Operation *op);
 

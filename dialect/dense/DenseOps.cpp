@@ -289,13 +289,15 @@ Value ActivationOp::emitTile(OpBuilder &builder, ValueRange tiles) {
 static LogicalResult verifyBinary(Operation *op) {
   ArrayRef<int64_t> lhs = shapeOf(op->getOperand(0));
   ArrayRef<int64_t> rhs = shapeOf(op->getOperand(1));
-  bool isSuffix =
-      rhs.size() <= lhs.size() && agree(lhs.take_back(rhs.size()), rhs);
-  bool isColumn = !rhs.empty() && rhs.size() == lhs.size() && rhs.back() == 1 &&
-                  agree(lhs.drop_back(), rhs.drop_back());
-  if (!isSuffix && !isColumn) { // C1
-    return op->emitOpError("expects the shape of rhs to end that of lhs, or to "
-                           "be that of lhs with one column, got ")
+  bool repeats =
+      rhs.size() <= lhs.size() &&
+      llvm::all_of(llvm::zip(lhs.take_back(rhs.size()), rhs), [](auto pair) {
+        auto [size, own] = pair;
+        return own == 1 || agree(size, own);
+      });
+  if (!repeats) { // C1
+    return op->emitOpError("expects every axis of rhs, counted from the last, "
+                           "to be that of lhs or 1, got ")
            << shapeText(rhs) << " and " << shapeText(lhs);
   }
   return success();

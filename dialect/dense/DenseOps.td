@@ -252,13 +252,13 @@ class Hova_BinaryOp<string mnemonic, string name, string symbol>
   let description = [{
     `lhs }] # symbol # [{ rhs`, element by element.
 
-    The shape of rhs equals that of lhs or its trailing dimensions (a position
-    table `[tokens, width]` added to `[batch, tokens, width]`), or rhs has one
-    column, whose elements meet all of lhs's in their rows (factors of masked
-    rows, `[batch, tokens, 1]`).
+    Axes are counted from the last one. Where rhs has no such axis, or has 1 in
+    it, its elements meet all of lhs's along that axis: a position table
+    `[tokens, width]` added to `[batch, tokens, width]`, factors of masked rows
+    `[batch, tokens, 1]`, of a model `[1]`, of heads `[heads, 1]` in `[batch,
+    tokens, heads, head_dim]`.
 
-    - C1: the shape of rhs is a suffix of the shape of lhs, or that of lhs with
-      one column.
+    - C1: every axis of rhs is that of lhs or 1, and lhs has as many.
 
     ```mlir
     func.func @binary(%x: tensor<2x9x64xf32>, %p: tensor<9x64xf32>)

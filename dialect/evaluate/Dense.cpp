@@ -257,8 +257,21 @@ LogicalResult ActivationOp::evaluate(ArrayRef<HostTensor> operands,
   return success();
 }
 
-/// The shape of rhs is a suffix of that of lhs, so that element i meets element
-/// `i mod size(rhs)`, or rhs is a column, whose element is that of i's row.
+/// How far one step along each axis of `shape` leads in a value of the shape
+/// `own`, whose axes are counted from the last: nowhere where it repeats.
+static SmallVector<int64_t> repeatingSteps(ArrayRef<int64_t> own,
+                                           ArrayRef<int64_t> shape) {
+  SmallVector<int64_t> steps(shape.size(), 0);
+  int64_t step = 1;
+  for (size_t i = 1; i <= own.size(); ++i) {
+    int64_t size = own[own.size() - i];
+    steps[shape.size() - i] = size == 1 ? 0 : step;
+    step *= size;
+  }
+  return steps;
+}
+
+/// Every element of lhs meets the one of rhs at its place.
 template <typename Function>
 static HostTensor evaluateBinary(const HostTensor &lhs, const HostTensor &rhs,
                                  HostTensor::Element element,
@@ -267,12 +280,20 @@ static HostTensor evaluateBinary(const HostTensor &lhs, const HostTensor &rhs,
   withNumberType(element, [&](auto zero) {
     using T = decltype(zero);
     Numbers<T> x(lhs), y(rhs);
-    int64_t period = std::max<int64_t>(rhs.size(), 1);
-    bool isColumn = rhs.getShape().size() == lhs.getShape().size() &&
-                    rhs.size() != lhs.size();
-    int64_t width = isColumn ? lhs.getShape().back() : 1;
+    ArrayRef<int64_t> shape = lhs.getShape();
+    SmallVector<int64_t> steps = repeatingSteps(rhs.getShape(), shape);
+    SmallVector<int64_t> place(shape.size(), 0);
+    int64_t at = 0;
     for (int64_t i = 0, e = lhs.size(); i < e; ++i) {
-      result.mutableAs<T>()[i] = function(x[i], y[i / width % period]);
+      result.mutableAs<T>()[i] = function(x[i], y[at]);
+      for (size_t axis = shape.size(); axis-- > 0;) {
+        at += steps[axis];
+        if (++place[axis] < shape[axis]) {
+          break;
+        }
+        at -= steps[axis] * shape[axis];
+        place[axis] = 0;
+      }
     }
   });
   return result;

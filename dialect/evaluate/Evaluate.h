@@ -105,7 +105,8 @@ HostTensor evaluateLayerNorm(const HostTensor &x, const HostTensor *gain,
                              HostTensor::Element element);
 HostTensor evaluateActivation(ActivationKind kind, const HostTensor &x,
                               HostTensor::Element element);
-/// `lhs + rhs`, the shape of rhs being a suffix of that of lhs, or a column.
+/// `lhs + rhs`, where rhs repeats along axes that it has not or in which it has
+/// one element.
 HostTensor evaluateSum(const HostTensor &lhs, const HostTensor &rhs,
                        HostTensor::Element element);
 /// exp(x) of scores and features. In float32 what would be a denormal number is

@@ -44,15 +44,15 @@ std::vector<OperatorInfo> denseOperators() {
       {"add",
        "the sum of the inputs",
        {{"inputs", true, true,
-         "values of one shape; later ones may lack leading axes, or have one "
-         "column"}},
+         "values of one shape; each may lack leading axes, or have 1 in an "
+         "axis"}},
        {},
        {}},
       {"multiply",
        "the product of the inputs, element by element",
        {{"inputs", true, true,
-         "values of one shape; later ones may lack leading axes, or have one "
-         "column"}},
+         "values of one shape; each may lack leading axes, or have 1 in an "
+         "axis"}},
        {},
        {}},
       {"scale",

@@ -145,35 +145,46 @@ ValueRef buildActivation(LayerContext &layer) {
   return activation(layer, x, "", kind);
 }
 
+/// Whether a value of shape `own` repeats to be one of `shape`: along axes,
+/// counted from the last, that it has not or in which it has one element.
+static bool repeatsTo(const Shape &own, const Shape &shape) {
+  return own.size() <= shape.size() &&
+         std::equal(own.rbegin(), own.rend(), shape.rbegin(),
+                    [](int64_t size, int64_t other) {
+                      return size == 1 || size == other;
+                    });
+}
+
 ValueRef buildElementwise(LayerContext &layer) {
   std::vector<ValueRef> inputs = layer.readList("inputs");
   if (layer.hasFailed()) {
     return poison;
   }
-  for (ValueRef input : inputs) {
-    if (!layer.expectFloats("inputs", input, "of one shape")) {
-      return poison;
-    }
-    const Shape &first = layer.shape(inputs[0]);
-    const Shape &other = layer.shape(input);
-    bool isSuffix = other.size() <= first.size() &&
-                    std::equal(other.rbegin(), other.rend(), first.rbegin());
-    bool isColumn = other == withLast(first, 1);
-    if (!isSuffix && !isColumn) {
-      layer.shapeError("inputs", inputs[0],
-                       "cannot combine shapes " + str(first) + " and " +
-                           str(other),
-                       {input});
-      return poison;
-    }
-  }
   ValueRef result = inputs[0];
-  for (size_t i = 1; i < inputs.size(); ++i) {
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (!layer.expectFloats("inputs", inputs[i], "of one shape")) {
+      return poison;
+    }
+    if (i == 0) {
+      continue;
+    }
+    // The order of two operands changes no number.
+    ValueRef lhs = result, rhs = inputs[i];
+    if (!repeatsTo(layer.shape(rhs), layer.shape(lhs))) {
+      std::swap(lhs, rhs);
+    }
+    if (!repeatsTo(layer.shape(rhs), layer.shape(lhs))) {
+      layer.shapeError("inputs", result,
+                       "cannot combine shapes " + str(layer.shape(result)) +
+                           " and " + str(layer.shape(inputs[i])),
+                       {inputs[i]});
+      return poison;
+    }
     // Only the last one carries the layer's own path.
     std::string below = i + 1 == inputs.size() ? "" : std::to_string(i);
-    result = layer.emit(layer.op().name.c_str(), below,
-                        {{"lhs", result}, {"rhs", inputs[i]}}, {},
-                        ValueType(layer.type(result)));
+    result =
+        layer.emit(layer.op().name.c_str(), below, {{"lhs", lhs}, {"rhs", rhs}},
+                   {}, ValueType(layer.type(lhs)));
   }
   return result;
 }

@@ -69,6 +69,54 @@ def reference(x, w, biased=True):
     return attend(read, every("keys.weight"), every("keys.weight"))
 
 
+FACTORS = {"model": [1], "rows": [TOKENS, 1], "heads": [4, 1], "outer": [1, TOKENS, 1, 8]}
+REPEATED = {
+    "hova": 1,
+    "name": "repeated",
+    "inputs": {"x": {"shape": [3, TOKENS, WIDTH]}, "gate": {"shape": [3, 1, 32]}},
+    "layers": [
+        *({"name": name, "op": "weight", "shape": shape} for name, shape in FACTORS.items()),
+        {"name": "wide", "op": "linear", "input": "x", "width": 32, "bias": False},
+        {"name": "scaled", "op": "multiply", "inputs": ["wide", "model"]},
+        {"name": "moved", "op": "add", "inputs": ["scaled", "rows"]},
+        {"name": "gated", "op": "multiply", "inputs": ["gate", "moved"]},
+        {"name": "split", "op": "reshape", "input": "gated", "shape": [3, TOKENS, 4, 8]},
+        {"name": "by_head", "op": "multiply", "inputs": ["split", "heads"]},
+        {"name": "by_token", "op": "add", "inputs": ["by_head", "outer"]},
+        {"name": "joined", "op": "reshape", "input": "by_token", "shape": [3, TOKENS, 32]},
+        {"name": "again", "op": "multiply", "inputs": ["joined", "gate", "model"]},
+        {"name": "first", "op": "pool", "input": "again", "kind": "first"},
+    ],
+    "outputs": {"gated": "gated", "joined": "joined", "first": "first"},
+}
+
+
+@pytest.mark.parametrize("target", ["cpu", "cuda-emulated"])
+@pytest.mark.parametrize("level", ["-O0", "-O2"])
+def test_a_factor_repeats_along_axes_of_one_element(target, level, tmp_path):
+    """As NumPy has it: of a model, of rows, of heads, of items of a batch."""
+    (tmp_path / "model.json").write_text(json.dumps(REPEATED))
+    random = numpy.random.default_rng(7)
+    shapes = {"wide.weight": [WIDTH, 32], **{f"{n}.weight": s for n, s in FACTORS.items()}}
+    w = {name: random.standard_normal(shape).astype(numpy.float32) for name, shape in shapes.items()}
+    save_file(w, tmp_path / "w.safetensors")
+    inputs = {name: entry["shape"] for name, entry in REPEATED["inputs"].items()}
+    x, gate = (random.standard_normal(shape).astype(numpy.float32) for shape in inputs.values())
+    numpy.save(tmp_path / "x.npy", x)
+    numpy.save(tmp_path / "gate.npy", gate)
+    program = tmp_path / "program"
+    options = [f"--target={target}", level, "--weights", tmp_path / "w.safetensors"]
+    run(HOVA, "compile", tmp_path / "model.json", *options, "-o", program)
+    run(program, f"--input=x={tmp_path}/x.npy", f"--input=gate={tmp_path}/gate.npy", f"--output-dir={tmp_path}")
+    w = {name.removesuffix(".weight"): value.astype(numpy.float64) for name, value in w.items()}
+    gated = gate * (x @ w["wide"] * w["model"] + w["rows"])
+    joined = (gated.reshape(3, TOKENS, 4, 8) * w["heads"] + w["outer"]).reshape(3, TOKENS, 32)
+    wanted = {"gated": gated, "joined": joined, "first": (joined * gate * w["model"])[:, 0]}
+    for name, value in wanted.items():
+        found = numpy.load(tmp_path / f"{name}.npy")
+        assert numpy.abs(found - value).max() <= 1e-5 * numpy.abs(value).max(), name
+
+
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("learned")

@@ -160,6 +160,41 @@ def elementwise():
     return case
 
 
+def repeated():
+    """Factors of a model, of each head, of each batch item and column, and of a row."""
+    case = Case("repeated")
+    x = case.values("x", 2, 5, 4, 7)
+    gate = case.values("gate", 2, 1, 1, 7)
+    rows = case.values("rows", 2, 5, 1, 1)
+    factors = {"model": (1,), "heads": (4, 1), "tokens": (5, 1, 1), "outer": (1, 4, 7)}
+    value, before = x, "x"
+    for name, shape in factors.items():
+        case.layer(name, "weight", shape=list(shape))
+        weight = case.net.weight(f"{name}.weight", *shape)
+        op = "add" if name == "tokens" else "multiply"
+        # The smaller one may stand first.
+        order = [name, before] if name == "heads" else [before, name]
+        before = case.layer(f"by_{name}", op, inputs=order)
+        value = value + weight if op == "add" else value * weight
+        case.output(name, before, value)
+    case.layer("gated", "multiply", inputs=[before, "gate", "rows"])
+    case.output("gated", "gated", value * gate * rows)
+    return case
+
+
+def turned():
+    """Rotary positions by another base: a frozen table that its initialiser makes."""
+    case = Case("turned")
+    x = case.values("x", 2, 6, 8)
+    init = {"weight": {"kind": "sinusoid", "first": 2, "base": 50}}
+    case.layer("table", "weight", shape=[6, 8], trainable=False, init=init)
+    case.layer("y", "multiply", inputs=["x", "table"])
+    table = oracle.sinusoid(6, 8, base=50)
+    table[:2] = 0
+    case.output("y", "y", x * table)
+    return case
+
+
 def positions(name, tokens, width, **options):
     case = Case(name)
     x = case.values("x", 2, tokens, width)
@@ -223,6 +258,8 @@ def cases():
     yield masked_rows()
     yield shared_results()
     yield elementwise()
+    yield repeated()
+    yield turned()
     yield positions("positions_interleaved", 11, 9, kind="sinusoid")
     yield positions("positions_split", 7, 10, kind="sinusoid", layout="split")
     yield positions("positions_learned", 5, 6, kind="learned")

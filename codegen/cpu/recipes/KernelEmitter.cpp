@@ -7,6 +7,7 @@
 #include "dialect/Shapes.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "passes/tile/KernelStructure.h"
+#include "passes/tile/RepeatedRows.h"
 #include "llvm/Support/MathExtras.h"
 #include <limits>
 
@@ -212,11 +213,11 @@ Expr KernelEmitter::loadTile(Value tensor, ArrayRef<int64_t> shape,
     return compute<TileLoadOp>(type, buffer(tensor), place.row, place.column,
                                columnsOf(place), rowTable(tensor));
   }
-  // A table with fewer rows repeats: one row at its remainder, or one row for
-  // all (a vector).
+  // A table with fewer rows repeats: one of its rows, or one row for all (a
+  // vector).
   assert((ownRows == 1 || place.rows == 1) && "rows of a table do not line up");
   TilePlace only = place;
-  only.row = ownRows == 1 ? Expr(0) : place.row % ownRows;
+  only.row = repeatedRow(place.row, own, shape);
   only.rows = 1;
   return load(buffer(tensor), only).broadcast(type);
 }

@@ -10,6 +10,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "passes/tile/RepeatedRows.h"
 
 using namespace mlir;
 
@@ -131,7 +132,9 @@ Value GroupEmitter::load(Value tensor, ArrayRef<int64_t> shape,
   KernelBuilder::RowMap sourceRow = rowMap(tensor);
   if (!sourceRow && !oneRow && ownRows != rows) {
     // A table with fewer rows repeats.
-    sourceRow = [ownRows](Expr row) { return row % ownRows; };
+    sourceRow = [own = shapeOf(tensor), shape](Expr row) {
+      return repeatedRow(row, own, shape);
+    };
   }
   if (sourceRow) {
     return b.gather(tile, from, [&](Expr i, Expr j) {

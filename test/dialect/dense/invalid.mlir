@@ -57,8 +57,8 @@ func.func @layer_norm_c2_eps_is_not_negative(%x: tensor<2x9x64xf32>, %g: tensor<
 
 // -----
 
-func.func @add_c1_rhs_ends_lhs(%x: tensor<2x9x64xf32>, %p: tensor<2x64xf32>) {
-  // expected-error@+1 {{'hova.add' op expects the shape of rhs to end that of lhs, or to be that of lhs with one column, got 2x64 and 2x9x64}}
+func.func @add_c1_axes_of_rhs_are_those_of_lhs(%x: tensor<2x9x64xf32>, %p: tensor<2x64xf32>) {
+  // expected-error@+1 {{'hova.add' op expects every axis of rhs, counted from the last, to be that of lhs or 1, got 2x64 and 2x9x64}}
   %r = hova.add %x, %p : tensor<2x9x64xf32>, tensor<2x64xf32>
   return
 }
@@ -66,16 +66,16 @@ func.func @add_c1_rhs_ends_lhs(%x: tensor<2x9x64xf32>, %p: tensor<2x64xf32>) {
 // -----
 
 func.func @multiply_c1_rhs_is_not_larger(%x: tensor<2x9x64xf32>, %p: tensor<1x2x9x64xf32>) {
-  // expected-error@+1 {{'hova.multiply' op expects the shape of rhs to end that of lhs, or to be that of lhs with one column, got 1x2x9x64 and 2x9x64}}
+  // expected-error@+1 {{'hova.multiply' op expects every axis of rhs, counted from the last, to be that of lhs or 1, got 1x2x9x64 and 2x9x64}}
   %r = hova.multiply %x, %p : tensor<2x9x64xf32>, tensor<1x2x9x64xf32>
   return
 }
 
 // -----
 
-func.func @multiply_c1_a_column_has_all_rows(%x: tensor<2x9x64xf32>, %p: tensor<1x9x1xf32>) {
-  // expected-error@+1 {{'hova.multiply' op expects the shape of rhs to end that of lhs, or to be that of lhs with one column, got 1x9x1 and 2x9x64}}
-  %r = hova.multiply %x, %p : tensor<2x9x64xf32>, tensor<1x9x1xf32>
+func.func @multiply_c1_only_rhs_repeats(%x: tensor<2x1x64xf32>, %p: tensor<9x1xf32>) {
+  // expected-error@+1 {{'hova.multiply' op expects every axis of rhs, counted from the last, to be that of lhs or 1, got 9x1 and 2x1x64}}
+  %r = hova.multiply %x, %p : tensor<2x1x64xf32>, tensor<9x1xf32>
   return
 }
 

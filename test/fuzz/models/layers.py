@@ -84,6 +84,13 @@ def scale(scope):
     return Layer({"input": x}, attributes, x.shape)
 
 
+def repeats_to(shape, other):
+    """Whether a value of this shape is added to one of `other` without making it larger."""
+    return len(shape) <= len(other) and all(
+        own in (1, size) for own, size in zip(shape[::-1], other[::-1])
+    )
+
+
 def elementwise(scope):
     first = scope.pick_for_list()
     if not first:
@@ -94,11 +101,16 @@ def elementwise(scope):
         if lists and scope.chance(0.7):
             inputs.append(scope.rng.choice(lists))
         else:
-            suffix = lambda s: s == first.shape[len(first.shape) - len(s) :]  # noqa: E731
-            column = lambda s: s == with_last(first.shape, 1)  # noqa: E731
-            fits = column if scope.chance(0.2) else suffix
+            fits = lambda s: repeats_to(s, first.shape)  # noqa: E731
+            if scope.chance(0.3):
+                fits = lambda s: s != first.shape and repeats_to(s, first.shape)  # noqa: E731
             inputs.append(scope.pick(fits) or scope.input_like(first.shape))
-    return Layer({"inputs": [v for v in inputs if v]}, Attributes(scope), first.shape)
+    inputs = [v for v in inputs if v]
+    # A value that repeats may stand before what it repeats for.
+    if len(inputs) == 2 and not scope.rows_only and scope.chance(0.2):
+        if all(v.count is None for v in inputs):
+            inputs.reverse()
+    return Layer({"inputs": inputs}, Attributes(scope), first.shape)
 
 
 def concat(scope):

@@ -98,8 +98,10 @@ class LearnedUse:
         shape = x.shape[lacking:]
         if lacking == 1 and self.scope.chance(0.5):
             name = self._weight(shape, batch=x.shape[0])
-        elif self.scope.chance(0.2):
-            name = self._weight((*x.shape[:-1], 1))
+        elif self.scope.chance(0.4):
+            # Along some axes there is one number for all.
+            repeated = [self.rng.choice((1, n)) for n in x.shape[lacking:]]
+            name = self._weight(repeated)
         else:
             name = self._weight(shape)
         op = self.rng.choice(("add", "multiply"))
