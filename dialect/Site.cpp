@@ -10,7 +10,8 @@ namespace hova {
 
 StringRef pathOf(Location loc) {
   if (auto name = dyn_cast<NameLoc>(loc)) {
-    return name.getName();
+    StringRef inner = pathOf(name.getChildLoc());
+    return inner.empty() ? name.getName().strref() : inner;
   }
   if (auto fused = dyn_cast<FusedLoc>(loc)) {
     for (Location part : fused.getLocations()) {

@@ -26,7 +26,8 @@ inline constexpr llvm::StringLiteral kSiteAttr = "hova.site";
 inline constexpr llvm::StringLiteral kRequireAttr = "hova.require";
 
 /// The path in the description, such as `encoder.3.attn.query`: the first name
-/// in the location, or an empty string.
+/// in the location, or an empty string. A name over a name is what a value is
+/// called within that path, `"rows"("encoder.3.attn"(..))`.
 llvm::StringRef pathOf(mlir::Location loc);
 
 struct Site {

@@ -32,7 +32,9 @@ public:
   ImportedProgram run();
 
 private:
-  Location locate(const std::string &path, reader::Range range);
+  Location locate(const std::string &path, reader::Range range) {
+    return frontend::locate(builder.getContext(), program, path, range.begin);
+  }
   RankedTensorType convert(const ValueType &type) {
     return importType(builder, type);
   }
@@ -53,17 +55,6 @@ private:
   llvm::DenseSet<int> read;
   std::optional<BuilderMistake> mistake;
 };
-
-Location Importer::locate(const std::string &path, reader::Range range) {
-  reader::Position place = program.source->position(range.begin);
-  // Without folders: the same file gives the same IR wherever it lies.
-  StringRef file = StringRef(program.source->name());
-  file = file.substr(file.find_last_of('/') + 1);
-  Location inner = FileLineColLoc::get(builder.getContext(), file,
-                                       static_cast<unsigned>(place.line),
-                                       static_cast<unsigned>(place.column));
-  return NameLoc::get(builder.getStringAttr(path), inner);
-}
 
 void Importer::setUpFunction(ModuleOp module) {
   SmallVector<Type> arguments, results;

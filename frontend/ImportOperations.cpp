@@ -9,6 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "frontend/NameScores.h"
 #include "frontend/OperationImport.h"
 #include "frontend/ScoreImport.h"
 
@@ -121,9 +122,10 @@ static ScoreValues writeOwnScores(OperationImport &op, ScoreWriter &writer) {
   if (const ScoreProgram *program = op.scores()) {
     auto values =
         region.getCaptured().take_back(op.operands("captured").size());
-    own = buildScores(writer.b, op.loc, *program,
-                      {scaled, region.getBatch(), region.getHead(),
-                       region.getQuery(), region.getKey(), values});
+    own = buildScores(
+        writer.b, [&](size_t byte) { return op.locationAt(byte); }, *program,
+        {scaled, region.getBatch(), region.getHead(), region.getQuery(),
+         region.getKey(), values});
   }
   own.score = own.score ? own.score : scaled;
   return own;
@@ -216,6 +218,7 @@ static Operation *importAttention(OperationImport &op) {
       normalization, builder.getI64IntegerAttr(op.integer("heads")), emptyRow,
       integerOrNone(op, "key_value_heads"), integerOrNone(op, "block"));
   writeScores(op, attention, masks);
+  nameScores(ScoreRegion(attention.getScoreRegion()), attention.getCaptured());
   return attention;
 }
 

@@ -20,6 +20,26 @@ void OperationImport::note(const Twine &why) {
 }
 
 //===----------------------------------------------------------------------===//
+// Locations
+//===----------------------------------------------------------------------===//
+
+Location locate(MLIRContext *context, const Program &program, StringRef path,
+                size_t byte) {
+  reader::Position place = program.source->position(byte);
+  // Without folders: the same file gives the same IR wherever it lies.
+  StringRef file = StringRef(program.source->name());
+  file = file.substr(file.find_last_of('/') + 1);
+  Location inner =
+      FileLineColLoc::get(context, file, static_cast<unsigned>(place.line),
+                          static_cast<unsigned>(place.column));
+  return NameLoc::get(StringAttr::get(context, path), inner);
+}
+
+Location OperationImport::locationAt(size_t byte) {
+  return locate(builder.getContext(), program, op.path, byte);
+}
+
+//===----------------------------------------------------------------------===//
 // Operands
 //===----------------------------------------------------------------------===//
 

@@ -34,6 +34,10 @@ public:
   mlir::OpBuilder &builder;
   const mlir::Location loc;
 
+  /// The location of a part of the operation: its path over the line and column
+  /// of a byte of the description.
+  mlir::Location locationAt(size_t byte);
+
   // What is asked for and is not there, or of another kind, is a mistake of
   // whoever emitted the operation. It is noted, and the answer is of no
   // meaning; the same for what is there and nobody asks for.
@@ -110,6 +114,10 @@ private:
   const Scalar *attribute(const char *name, Scalar::Kind kind);
   mlir::Attribute parseWord(const char *name);
 };
+
+/// A dotted path over the line and column of a byte of the description.
+mlir::Location locate(mlir::MLIRContext *context, const Program &program,
+                      llvm::StringRef path, size_t byte);
 
 /// The type of a value of a program as IR.
 mlir::RankedTensorType importType(mlir::Builder &builder,

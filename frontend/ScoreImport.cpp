@@ -23,9 +23,10 @@ using Type = ScoreTerm::Type;
 /// Writes terms in their order; every one uses earlier ones.
 class ScoreImporter {
 public:
-  ScoreImporter(OpBuilder &builder, Location loc, const ScoreProgram &program,
-                const ScoreArguments &arguments)
-      : b(loc, builder), program(program), arguments(arguments) {}
+  ScoreImporter(OpBuilder &builder, function_ref<Location(size_t)> locationAt,
+                const ScoreProgram &program, const ScoreArguments &arguments)
+      : b(builder.getUnknownLoc(), builder), locationAt(locationAt),
+        program(program), arguments(arguments) {}
 
   ScoreValues run();
 
@@ -62,6 +63,7 @@ private:
   }
 
   ImplicitLocOpBuilder b;
+  function_ref<Location(size_t)> locationAt;
   const ScoreProgram &program;
   const ScoreArguments &arguments;
   SmallVector<Value> values;
@@ -256,6 +258,7 @@ Value ScoreImporter::write(const ScoreTerm &term) {
 
 ScoreValues ScoreImporter::run() {
   for (const ScoreTerm &term : program.terms) {
+    b.setLoc(locationAt(term.place));
     values.push_back(write(term));
   }
   return {at(program.score), at(program.keep)};
@@ -263,10 +266,11 @@ ScoreValues ScoreImporter::run() {
 
 } // namespace
 
-ScoreValues buildScores(OpBuilder &builder, Location loc,
+ScoreValues buildScores(OpBuilder &builder,
+                        function_ref<Location(size_t)> locationAt,
                         const ScoreProgram &program,
                         const ScoreArguments &arguments) {
-  return ScoreImporter(builder, loc, program, arguments).run();
+  return ScoreImporter(builder, locationAt, program, arguments).run();
 }
 
 } // namespace hova::frontend

@@ -25,8 +25,9 @@ struct ScoreValues {
 };
 
 /// Writes the program as scalar operations: numbers are f32, integers of type
-/// index, booleans i1.
-ScoreValues buildScores(mlir::OpBuilder &builder, mlir::Location loc,
+/// index, booleans i1. `locationAt` is of a byte of the description.
+ScoreValues buildScores(mlir::OpBuilder &builder,
+                        llvm::function_ref<mlir::Location(size_t)> locationAt,
                         const ScoreProgram &program,
                         const ScoreArguments &arguments);
 

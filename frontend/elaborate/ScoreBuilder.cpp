@@ -47,8 +47,11 @@ std::optional<int> ScoreBuilder::finish(const Expression &expression,
   if (!value) {
     return std::nullopt;
   }
-  return type == Type::Boolean ? boolean(expression.tree(), *value)
-                               : number(expression.tree(), *value);
+  std::optional<int> whole = type == Type::Boolean
+                                 ? boolean(expression.tree(), *value)
+                                 : number(expression.tree(), *value);
+  placeTerms(expression.tree());
+  return whole;
 }
 
 bool ScoreBuilder::addScore(const Expression &expression) {
@@ -65,11 +68,25 @@ bool ScoreBuilder::addKeep(const Expression &expression) {
   result.keep = term.value_or(-1);
   if (term && before >= 0) {
     result.keep = made({Op::And, Type::Boolean, {before, *term}}).term;
+    placeTerms(expression.tree());
   }
   return term.has_value();
 }
 
 ScoreBuilder::Result ScoreBuilder::lower(const Node &node) {
+  Result value = lowerOperator(node);
+  placeTerms(node);
+  return value;
+}
+
+/// Terms without a place are of `node`: its operands have placed theirs.
+void ScoreBuilder::placeTerms(const Node &node) {
+  for (; placed < result.terms.size(); ++placed) {
+    result.terms[placed].place = findPlace(node.begin);
+  }
+}
+
+ScoreBuilder::Result ScoreBuilder::lowerOperator(const Node &node) {
   switch (node.op) {
   case Operator::Literal:
     return constantOf(node.literal);

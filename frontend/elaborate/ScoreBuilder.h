@@ -47,12 +47,16 @@ public:
   /// The value that a name means; nothing after a mistake, which was reported.
   using FindTable = std::function<std::optional<ScoreTable>(const Reference &)>;
 
+  /// The byte of the description that one of an expression is.
+  using FindPlace = std::function<size_t(size_t)>;
+
   explicit ScoreBuilder(const ScoreExtents &extents) : extents(extents) {}
 
-  /// What names mean in the expressions that follow.
-  void enter(Lookup names, FindTable tablesOfNames) {
+  /// What names mean in the expressions that follow, and where these stand.
+  void enter(Lookup names, FindTable tablesOfNames, FindPlace places) {
     lookup = std::move(names);
     findTable = std::move(tablesOfNames);
+    findPlace = std::move(places);
   }
 
   // Each may be called again: "score" is then what the call before has made,
@@ -106,6 +110,7 @@ private:
 
   // Expressions (ScoreBuilder.cpp).
   Result lower(const Node &node);
+  Result lowerOperator(const Node &node);
   Result fold(const Node &node, const Operands &operands);
   Result apply(const Node &node, const Operands &operands);
   Result named(const Node &node);
@@ -139,6 +144,7 @@ private:
   static Operand constantOf(Scalar value);
   Operand made(ScoreTerm term, IntegerSpan span = {}, int unknown = -1);
   int add(ScoreTerm term);
+  void placeTerms(const Node &node);
   std::optional<int> number(const Node &node, const Operand &operand);
   /// `ofAnySize`: one of 64 bits does.
   std::optional<int> integer(const Node &node, const Operand &operand,
@@ -151,7 +157,10 @@ private:
   const ScoreExtents extents;
   Lookup lookup;
   FindTable findTable;
+  FindPlace findPlace;
   ScoreProgram result;
+  /// How many terms have their places.
+  size_t placed = 0;
   bool knowsScore = false;
   std::map<int, ScoreTable> tables;
   using Key =

@@ -15,6 +15,7 @@
 #define HOVA_FRONTEND_ELABORATE_SCOREPROGRAM_H
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -83,6 +84,9 @@ struct ScoreTerm {
   int capture = -1;
   /// low <= x < high, where it is known of an integer that is read.
   std::optional<std::array<int64_t, 2>> range = {};
+  /// The byte of the description where the expression begins that first needed
+  /// the term; no part of what it computes.
+  size_t place = 0;
 };
 
 struct ScoreProgram {

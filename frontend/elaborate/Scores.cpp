@@ -67,7 +67,8 @@ bool LayerContext::addKindScores(const KindScores &kind, ScoreBuilder &builder,
           return std::nullopt;
         }
         return capture(found->second, reference.base, captured);
-      });
+      },
+      [&](size_t) { return layer.node->range.begin; });
   for (const auto &[name, text] :
        {std::pair("score", &kind.score), std::pair("keep", &kind.keep)}) {
     if (text->empty()) {
@@ -98,14 +99,18 @@ bool LayerContext::addKindScores(const KindScores &kind, ScoreBuilder &builder,
 bool LayerContext::addLayerScores(ScoreBuilder &builder,
                                   std::vector<ValueRef> &captured) {
   const ScoreSpec *reading = nullptr;
-  builder.enter(elaborator.lookup(environment),
-                [&](const Reference &reference) -> std::optional<ScoreTable> {
-                  ValueUse use = {reading->node, reference};
-                  ValueRef value = elaborator.resolveOne(use, environment);
-                  return value ? std::optional(
-                                     capture(value, use.text(), captured))
-                               : std::nullopt;
-                });
+  builder.enter(
+      elaborator.lookup(environment),
+      [&](const Reference &reference) -> std::optional<ScoreTable> {
+        ValueUse use = {reading->node, reference};
+        ValueRef value = elaborator.resolveOne(use, environment);
+        return value ? std::optional(capture(value, use.text(), captured))
+                     : std::nullopt;
+      },
+      [&](size_t byte) {
+        return elaborator.program->source->offsetInString(reading->node->range,
+                                                          byte);
+      });
   for (const char *name : {"score", "keep"}) {
     auto given = layer.scores.find(name);
     if (given == layer.scores.end()) {

@@ -71,7 +71,7 @@ Value RowTables::get(PlacementAttrInterface placement, Type source) {
   OpBuilder builder(foldingFunction().getTerminator());
   auto type = RankedTensorType::get(rows, builder.getI32Type());
   std::string name = "rows." + std::to_string(tables.size() - 1);
-  Location loc = NameLoc::get(builder.getStringAttr(name), main.getLoc());
+  Location loc = NameLoc::get(builder.getStringAttr(name));
   Value table = RowTableOp::create(builder, loc, type, placement,
                                    builder.getDenseI64ArrayAttr(shape));
   StoreWeightOp::create(builder, loc, name, table);
