@@ -25,13 +25,17 @@ constexpr char kScript[] = {
     ,
 #embed "document.js"
     ,
+#embed "passes.js"
+    ,
 #embed "stages.js"
     ,
 #embed "selection.js"
     ,
 #embed "model.js"
     ,
-#embed "differences.js"
+#embed "colours.js"
+    ,
+#embed "lineup.js"
     ,
 #embed "phases.js"
     ,
@@ -82,7 +86,11 @@ void printPage(json::Object document, raw_ostream &os) {
         "JavaScript, and nothing from elsewhere.</noscript>\n";
   for (json::Value &phase : *document.getArray("phases")) {
     json::Object &entry = *phase.getAsObject();
-    printText(entry, entry.getString("name").value(), os);
+    StringRef name = entry.getString("name").value();
+    printText(entry, name, os);
+    printPart((name + "-passes").str(),
+              formatv("{0}", *entry.get("passes")).str(), os);
+    entry.erase("passes");
   }
   printText(*document.getObject("code"), "code", os);
   printPart("document", formatv("{0}", json::Value(std::move(document))).str(),

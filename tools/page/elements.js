@@ -80,6 +80,16 @@ class LongList {
     });
   }
 
+  /// How many letters a line has room for, after its number.
+  columns() {
+    const line = make("div", { class: "line" }, make("span", { class: "line-number" }), make("code", {}, "0".repeat(100)));
+    this.lines.append(line);
+    const letter = line.lastChild.getBoundingClientRect().width / 100;
+    const before = line.lastChild.getBoundingClientRect().left - line.getBoundingClientRect().left;
+    line.remove();
+    return Math.max(20, Math.floor((this.element.clientWidth - before - 12) / letter));
+  }
+
   setLength(length) {
     this.length = length;
     this.room.style.height = `${length * LINE_HEIGHT}px`;

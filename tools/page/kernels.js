@@ -3,17 +3,20 @@
 
 "use strict";
 
+const MOST_ABOVE = 12; // kernels that are said to be above the roof
+
 /// Columns of the table: a title, what comes first when the table is sorted by
-/// it (else the smallest), what a kernel has there, and how it is written.
-/// Figures of a device and times only where the document has them.
+/// it (else the smallest), what a kernel has there, and how it is written. The
+/// one that is the cost has a bar. Figures of a device and times only where the
+/// document has them.
 function kernelColumns(model) {
   const device = (kernel) => model.device.get(kernel.symbol) ?? {};
   const text = (value) => value ?? "";
   const times = [
-    { title: "µs", first: "largest", value: (kernel) => (kernel.ms ?? 0) * 1e3, text: measured },
+    { title: "µs", first: "largest", value: (kernel) => (kernel.ms ?? 0) * 1e3, text: measured, isCost: true },
     { title: "% of time", first: "largest", value: (kernel) => (100 * kernel.ms) / model.benchmark.ms, text: (number) => number.toFixed(1) },
     { title: "GFLOP/s", first: "largest", value: (kernel) => kernel.rate, text: (number) => number.toFixed(1) },
-    { title: "% of peak", first: "largest", value: (kernel) => (100 * kernel.rate) / model.peak, text: (number) => number.toFixed(1) },
+    { title: "% of peak", first: "largest", value: (kernel) => (100 * kernel.rate) / model.peak, text: (number, kernel) => `${roofOver(model, kernel) ? "▲ " : ""}${number.toFixed(1)}`, note: "▲: above the roof, see below the roofline" },
   ];
   const uses = [
     { title: "threads", first: "largest", value: (kernel) => text(device(kernel).threads), note: "of a block" },
@@ -25,15 +28,23 @@ function kernelColumns(model) {
     { title: "#", value: (kernel) => kernel.number },
     { title: "kernel", value: (kernel) => kernel.name },
     ...(model.benchmark ? times : []),
-    { title: "MFLOP", first: "largest", value: (kernel) => kernel.flops * 1e-6, text: (number) => number.toFixed(3), note: "executed" },
+    { title: "MFLOP", first: "largest", value: (kernel) => kernel.flops * 1e-6, text: (number) => number.toFixed(3), note: "executed", isCost: !model.benchmark },
     { title: "kB", first: "largest", value: (kernel) => kernel.bytes * 1e-3, text: (number) => number.toFixed(1), note: "of its buffers, each once" },
     { title: "FLOP/B", first: "largest", value: (kernel) => (kernel.bytes ? kernel.flops / kernel.bytes : 0), text: (number) => number.toFixed(2) },
     ...(model.device.size ? uses : []),
     { title: "stages", first: "largest", value: (kernel) => kernel.stages.length },
-    { title: "units", first: "largest", value: (kernel) => kernel.units.reduce((product, { size }) => product * size, 1), text: (_, kernel) => kernel.units.map(({ dim, size }) => `${dim} ${size}`).join(", "), note: "what threads divide" },
-    { title: "function", value: (kernel) => kernel.symbol },
-    { title: "launches", first: "largest", value: (kernel) => model.bySymbol.get(kernel.symbol).length, note: "of this function" },
+    { title: "units", first: "largest", value: (kernel) => kernel.units.reduce((product, { size }) => product * size, 1), text: (_, kernel) => shapeText(kernel.units.map(({ size }) => size)), note: "what threads divide: below, of a kernel that is chosen, by name" },
   ];
+}
+
+/// How many GFLOP/s the roof allows where a kernel has more; else 0.
+function roofOver(model, kernel) {
+  const { gflops, gbs } = model.data.peak ?? {};
+  if (!gflops || !kernel.rate) {
+    return 0;
+  }
+  const roof = Math.min(gflops, gbs && kernel.bytes ? (gbs * kernel.flops) / kernel.bytes : Infinity);
+  return kernel.rate > roof ? roof : 0;
 }
 
 class KernelsView {
@@ -79,10 +90,13 @@ class KernelsView {
     const compare = (a, b) => (a < b ? -1 : a > b ? 1 : 0);
     this.rows = [...this.model.kernels].sort((a, b) => (isDown ? -1 : 1) * compare(column.value(a), column.value(b)));
     this.headings.forEach((heading, at) => heading.setAttribute("aria-sort", this.columns[at] !== column ? "none" : isDown ? "descending" : "ascending"));
+    const costs = this.columns.find((entry) => entry.isCost);
+    const most = Math.max(...this.model.kernels.map(costs.value), Number.MIN_VALUE);
     put(this.body, this.rows.map((kernel) => make("tr", { tabindex: "0", "data-kernel": kernel.number, click: () => this.selection.set([], kernel.number), keydown: (event) => event.key === "Enter" && this.selection.set([], kernel.number) },
       this.columns.map((column) => {
         const value = column.value(kernel);
-        return make("td", { class: typeof value === "number" ? "number" : null }, column.text ? column.text(value, kernel) : String(value));
+        const style = column.isCost ? `--share: ${((100 * value) / most).toFixed(2)}%` : null;
+        return make("td", { class: `${typeof value === "number" ? "number" : "words"}${column.isCost ? " cost" : ""}`, style }, column.text ? column.text(value, kernel) : String(value));
       }))));
   }
 
@@ -105,6 +119,7 @@ class KernelsView {
     const choose = (paths) => (event) => (event.preventDefault(), this.selection.set(paths, kernel.number));
     return make("article", {},
       make("h3", {}, `kernel ${kernel.number}: ${kernel.name}`),
+      kernel.units.length ? make("p", {}, `threads divide ${kernel.units.map(({ dim, size }) => `${dim} ${size}`).join(", ")}`) : null,
       kernel.schedule ? make("p", {}, make("code", {}, kernel.schedule)) : null,
       kernel.stages.length ? make("ol", { start: "0" }, kernel.stages.map((paths, at) => make("li", {}, make("a", { href: "#", click: choose(paths) }, paths.join(", ")), work.get(at) ? `: ${short(work.get(at))} FLOP` : ""))) : null,
       make("h4", {}, "loops"),
@@ -137,7 +152,7 @@ class KernelsView {
     const ridge = gbs ? Math.max(peak / gbs, 10 ** x1) : 10 ** x1;
     const slope = gbs ? Math.max(10 ** y1 / gbs, 10 ** x1) : ridge;
     this.points = this.model.kernels.map((kernel) => make("circle", {
-      class: "point", cx: kernels.includes(kernel) ? x(kernel.flops / kernel.bytes) : -9, cy: kernels.includes(kernel) ? y(kernel.rate) : -9,
+      class: roofOver(this.model, kernel) ? "point above" : "point", cx: kernels.includes(kernel) ? x(kernel.flops / kernel.bytes) : -9, cy: kernels.includes(kernel) ? y(kernel.rate) : -9,
       r: 3 + 12 * Math.sqrt((kernel.ms ?? 0) / this.model.benchmark.ms), click: () => this.selection.set([], kernel.number),
     }, make("title", {}, `${kernel.number} ${kernel.name}: ${measured(kernel.rate)} GFLOP/s, ${measured(kernel.flops / kernel.bytes)} FLOP/B`)));
     return make("figure", {},
@@ -147,7 +162,27 @@ class KernelsView {
         make("path", { class: "roof", d: `M${x(slope)} ${y(Math.min(slope * (gbs ?? Infinity), peak))} L${x(ridge)} ${y(peak)} L${x(10 ** x2)} ${y(peak)}` }),
         this.points,
         make("text", { x: width / 2, y: height - 4, "text-anchor": "middle" }, "FLOP per byte of the kernel's buffers")),
-      make("figcaption", {}, `GFLOP/s of kernels, each as large as its time${gbs ? `; the roof is ${measured(peak)} GFLOP/s and ${measured(gbs)} GB/s` : ""}.`));
+      make("figcaption", {}, `GFLOP/s of kernels, each as large as its time${gbs ? `; the roof is ${measured(peak)} GFLOP/s and ${measured(gbs)} GB/s` : ""}.`),
+      this.aboveRoof());
+  }
+
+  /// What it means that kernels are above the roof, if some are.
+  aboveRoof() {
+    const above = this.model.kernels.filter((kernel) => roofOver(this.model, kernel));
+    if (!above.length) {
+      return null;
+    }
+    const { gflops } = this.model.data.peak;
+    const entry = (kernel) => {
+      const roof = roofOver(this.model, kernel);
+      const why = roof < gflops ? "its buffers were in a cache, which moves more bytes than --peak says of the memory" : "--peak says less than this machine can do";
+      return make("li", {}, make("a", { href: `#kernel=${kernel.number}`, click: (event) => (event.preventDefault(), this.selection.set([], kernel.number)) }, `${kernel.number} ${kernel.name}`),
+        `: ${measured(kernel.rate)} GFLOP/s, where the roof is ${measured(roof)}: ${why}.`);
+    };
+    return make("div", { class: "above" },
+      make("p", {}, `▲ ${count(above.length, "kernel")} above the roof:`),
+      make("ul", {}, above.slice(0, MOST_ABOVE).map(entry)),
+      above.length > MOST_ABOVE ? make("p", { class: "note" }, `and ${grouped(above.length - MOST_ABOVE)} more, which the table marks.`) : null);
   }
 
   /// Bars of the layers that take longest.

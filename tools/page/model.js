@@ -89,7 +89,7 @@ class ModelView {
     this.rows = [];
     this.arcs = make("svg", { class: "arcs", "aria-hidden": "true" });
     this.tree = make("div", { role: "tree", "aria-label": "Layers", tabindex: "0", keydown: (event) => this.press(event) });
-    this.element = make("section", { id: "model", class: model.times ? "timed" : null }, this.head(), make("div", { class: "graph" }, this.arcs, this.tree));
+    this.element = make("section", { id: "model", class: model.times ? "timed" : null }, this.head(), make("div", { class: "graph" }, this.columns(), this.arcs, this.tree));
     this.layOut();
     selection.watch(() => this.show());
   }
@@ -102,8 +102,39 @@ class ModelView {
       make("p", {}, `${inputs.map(value).join(", ")} → ${outputs.map(value).join(", ")}`),
       make("p", {}, `${grouped(parameters.trainable)} trained parameters, ${short(macs.linear + macs.attention)} multiply-accumulates, `,
         `${count(this.model.kernels.length, "kernel")}. `,
-        apart.length ? make("strong", { class: "verdict apart" }, `${apart.length} of ${count(this.model.sites.length, "site")} not fused`) : `All ${count(this.model.sites.length, "site")} are fused.`),
-      make("p", { class: "columns" }, ["layer", "operator", "result", "parameters", "MACs", this.model.times ? "time" : null, "verdict"].filter((name) => name).map((name) => make("span", {}, name))));
+        apart.length ? make("strong", { class: "verdict apart" }, `${apart.length} of ${count(this.model.sites.length, "site")} not fused`) : `All ${count(this.model.sites.length, "site")} are fused.`));
+  }
+
+  columns() {
+    const bar = this.model.times ? "of the time" : "of the MACs";
+    const note = `What a row takes ${bar}. The longest bar is the costliest row; rows that are open have theirs below.`;
+    return make("p", { class: "columns" }, ["layer", "operator", "result", "parameters", "MACs", this.model.times ? "time" : null, bar, "verdict"].filter((name) => name)
+      .map((name) => make("span", { class: ["parameters", "MACs", "time"].includes(name) ? "number" : null, title: name === bar ? note : null }, name)));
+  }
+
+  /// What a row costs: measured, or its multiply-accumulates.
+  costOf(node) {
+    const paths = node.alike ?? [node];
+    if (this.model.times) {
+      return paths.reduce((total, { path }) => total + (this.model.times.get(path)?.ms ?? 0), 0);
+    }
+    return [...node.layers()].reduce((total, layer) => total + layer.macs, 0);
+  }
+
+  /// Whether what a row has is not shown by rows below it.
+  static isWhole(node) {
+    return !node.isOpen || node.children.length === 0;
+  }
+
+  /// The bar of a row, as long as its part of the costliest one.
+  bar(node) {
+    const cost = this.costOf(node);
+    if (!cost || !ModelView.isWhole(node)) {
+      return make("span", { class: "bar" });
+    }
+    const share = `${((100 * cost) / this.costs.all).toFixed(1)} %`;
+    return make("span", { class: "bar", title: `${share} of ${this.model.times ? "the time in kernels" : "all multiply-accumulates"}` },
+      make("span", { style: `width: ${((100 * cost) / this.costs.most).toFixed(2)}%` }));
   }
 
   /// Makes the rows of what is open.
@@ -119,6 +150,8 @@ class ModelView {
     };
     visit(this.nodes.get(""));
     this.rowOf = new Map(this.rows.map((node, index) => [node, index]));
+    const costs = this.rows.filter(ModelView.isWhole).map((node) => this.costOf(node));
+    this.costs = { most: Math.max(...costs, 0), all: this.model.benchmark?.ms ?? this.model.layers.reduce((total, layer) => total + layer.macs, 0) };
     put(this.tree, this.rows.map((node) => this.row(node)));
     this.drawArcs();
   }
@@ -145,10 +178,11 @@ class ModelView {
         make("span", { class: canFold ? "fold" : "no-fold", "aria-hidden": "true" }, canFold ? (node.isOpen ? "▾" : "▸") : ""),
         node.alike ? `${node.name}: alike` : node.name),
       make("span", { class: "kind" }, only ? only.kind : `${count(layers.length, "layer")}`),
-      make("span", {}, only ? shapeText(only.output_shape) : ""),
+      make("span", { class: "shape" }, only ? shapeText(only.output_shape) : ""),
       make("span", { class: "number" }, sum("parameters") ? short(sum("parameters")) : ""),
       make("span", { class: "number" }, sum("macs") ? short(sum("macs")) : ""),
       this.model.times ? make("span", { class: "number" }, times.length ? `${measured(ms * 1e3)} µs${times.some((time) => time.divided) ? " *" : ""}` : "") : null,
+      this.bar(node),
       make("span", {}, verdict));
   }
 

@@ -40,8 +40,7 @@ class Page {
 
   /// Shows a view; of the phases, these two stages. Null or unknown: as it is.
   open(tab, left = null, right = null) {
-    this.phases.left = this.stages.names.includes(left) ? left : this.phases.left;
-    this.phases.right = this.stages.names.includes(right) ? right : this.phases.right;
+    this.phases.set(left, right);
     this.tab = this.views.has(tab) ? tab : this.tab;
     for (const [name, view] of this.views) {
       view.element.classList.toggle("open", name === this.tab);
@@ -92,7 +91,7 @@ class Page {
       for (const pane of this.tab === "phases" ? this.phases.panes : []) {
         pane.rows.forEach((number, row) => {
           const line = number < 0 ? null : pane.stage.lines[number];
-          if (line && has(line.text)) {
+          if (line && pane.isStart(row) && has(line.text)) {
             add(`${pane.side} ${number + 1}`, line.text.trim().slice(0, 120), () => (pane.list.show(row), this.phases.chooseLine(line)));
           }
         });

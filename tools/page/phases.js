@@ -6,12 +6,12 @@
 
 "use strict";
 
-/// One of the two.
+/// One of the two. Its rows are parts of lines: all of one, or where lines wrap
+/// what fits.
 class Pane {
   constructor(side, view) {
-    Object.assign(this, { side, view, stage: null, rows: [], marks: null });
-    this.choice = make("select", { "aria-label": `Stage on the ${side}`, change: () => view.choose(side, this.choice.value) },
-      view.stages.names.map((name) => make("option", { value: name }, view.stages.titles.get(name))));
+    Object.assign(this, { side, view, stage: null, rows: [], marks: [] });
+    this.choice = make("select", { "aria-label": `Stage on the ${side}`, change: () => view.choose(side, this.choice.value) });
     this.promise = make("span", { class: "promise" });
     this.status = make("span", { class: "status" });
     this.list = new LongList(`Stage on the ${side}`, (row) => this.line(row), (row) => this.choose(row));
@@ -21,12 +21,17 @@ class Pane {
       this.list.element);
   }
 
-  /// Rows are numbers of lines, -1 where only the other stage has one; `marks`
-  /// says of which rows the other has no equal.
-  set(stage, rows, marks) {
-    Object.assign(this, { stage, rows, marks });
-    this.choice.value = this.view[this.side];
-    this.promise.textContent = stage.promise;
+  /// `rows` are numbers of lines, -1 where only the other stage has one, and
+  /// `parts` of each row the first byte and the one after the last, or null: no
+  /// more of the line. `marks` are classes: what stands `alone`, what is
+  /// `changed` from what it faces, and a `copy` of a line that stands elsewhere.
+  set(stage, rows, parts, marks) {
+    Object.assign(this, { stage, rows, parts, marks });
+    const name = this.view[this.side];
+    const { names, titles } = this.view.stages;
+    put(this.choice, (names.includes(name) ? names : [...names, name]).map((value) => make("option", { value }, titles.get(value) ?? value)));
+    this.choice.value = name;
+    this.promise.textContent = this.promise.title = stage.promise;
     this.list.setLength(rows.length);
     this.countLit();
   }
@@ -38,9 +43,12 @@ class Pane {
       return make("div", { class: "line missing" });
     }
     const hue = this.view.hueOf(line.path);
-    const classes = ["line", this.view.selection.lights(line) && "lit", this.marks?.[row] && "differs", hue !== null && "coloured"];
-    return make("div", { class: classes.filter((name) => name).join(" "), style: hue === null ? null : `--hue: ${hue}`, title: line.path },
-      make("span", { class: "line-number" }, String(number + 1)), make("code", {}, line.text || " "));
+    const classes = ["line", this.view.selection.lights(line) && "lit", this.marks[row], hue !== null && "coloured"];
+    const [from, to] = this.parts?.[row] ?? [0, line.text.length];
+    const isFirst = from === 0;
+    return make("div", { class: classes.filter((name) => name).join(" "), style: hue === null ? null : `--hue: ${hue}`, title: this.marks[row] === "copy" ? `${line.path}: this line stands elsewhere, at ${number + 1}` : line.path },
+      make("span", { class: "line-number" }, isFirst ? String(number + 1) : ""),
+      make("code", { class: isFirst ? null : "continued", style: isFirst ? null : `padding-left: ${hangOf(line.text)}ch` }, to > from ? colouredText(line.text, this.stage.language, from, to) : " "));
   }
 
   choose(row) {
@@ -49,15 +57,22 @@ class Pane {
     }
   }
 
+  /// Whether a line begins in this row, at its own place.
+  isStart(row) {
+    return this.rows[row] >= 0 && this.marks[row] !== "copy" && (this.parts?.[row]?.[0] ?? 0) === 0;
+  }
+
   countLit() {
     this.lit = [];
+    let lines = 0;
     this.rows.forEach((number, row) => {
       if (number >= 0 && this.view.selection.lights(this.stage.lines[number])) {
         this.lit.push(row);
+        lines += this.isStart(row) ? 1 : 0;
       }
     });
     const isEmpty = this.view.selection.isEmpty;
-    this.status.textContent = isEmpty ? count(this.stage.lines.length, "line") : `${grouped(this.lit.length)} of ${count(this.stage.lines.length, "line")}`;
+    this.status.textContent = isEmpty ? count(this.stage.lines.length, "line") : `${grouped(lines)} of ${count(this.stage.lines.length, "line")}`;
     this.list.render();
   }
 
@@ -83,16 +98,21 @@ class Pane {
 
 class PhasesView {
   constructor(model, selection, stages) {
-    Object.assign(this, { model, selection, stages, left: "description", right: "fuse", isOpen: false, follows: true });
+    Object.assign(this, { model, selection, stages, left: "description", right: "fuse", isOpen: false });
     if (!stages.names.includes(this.right)) {
       this.right = stages.names.at(-2);
     }
     this.panes = [new Pane("left", this), new Pane("right", this)];
-    this.compares = make("input", { type: "checkbox", id: "compares", change: () => this.read() });
+    this.compares = make("input", { type: "checkbox", id: "compares", checked: true, change: () => this.read() });
+    this.wraps = make("input", { type: "checkbox", id: "wraps", change: () => this.read() });
+    this.steps = make("nav", { class: "passes", "aria-label": "Passes that changed something" });
     this.element = make("section", { id: "phases" },
-      make("p", { class: "tools" }, make("label", {}, this.compares, " line up what is equal, and mark differences")),
+      make("div", { class: "tools" }, this.steps,
+        make("label", { title: "What has the same path stands side by side, in two phases and on both sides of a pass" }, this.compares, " line up by path"),
+        make("label", {}, this.wraps, " wrap lines")),
       make("div", { class: "panes" }, this.panes.map((pane) => pane.element)));
     this.shareScrolling();
+    new ResizeObserver(() => this.wraps.checked && this.read()).observe(this.element);
     selection.watch(() => this.show());
   }
 
@@ -102,11 +122,16 @@ class PhasesView {
     return layer ? Math.round((layer.order * 137.5) % 360) : null;
   }
 
+  /// Whether both stages are IR, and are to be lined up.
+  get isLinedUp() {
+    return this.compares.checked && [this.left, this.right].every((name) => this.stages.phaseOf(name));
+  }
+
   /// While stages are lined up, they scroll together.
   shareScrolling() {
     const [left, right] = this.panes.map((pane) => pane.list.element);
     const follow = (from, to) => from.addEventListener("scroll", () => {
-      if (this.compares.checked && Math.abs(to.scrollTop - from.scrollTop) > 1) {
+      if (this.isLinedUp && Math.abs(to.scrollTop - from.scrollTop) > 1) {
         to.scrollTop = from.scrollTop;
       }
     });
@@ -114,12 +139,22 @@ class PhasesView {
     follow(right, left);
   }
 
+  /// Shows these two stages; one that is null or unknown stays what it is.
+  set(left, right) {
+    this.left = this.stages.has(left) ? left : this.left;
+    this.right = this.stages.has(right) ? right : this.right;
+  }
+
   choose(side, name) {
-    if (this.stages.names.includes(name)) {
-      this[side] = name;
-      this.read();
-      this.onChange?.();
-    }
+    this.set(...(side === "left" ? [name, null] : [null, name]));
+    this.onChange?.();
+    return this.read();
+  }
+
+  choosePass(phase, number) {
+    this.set(`${phase}.${number}.before`, `${phase}.${number}.after`);
+    this.onChange?.();
+    return this.read();
   }
 
   /// Reads both stages and shows them; of calls that overlap, the last counts.
@@ -128,21 +163,50 @@ class PhasesView {
       return;
     }
     const turn = (this.turn = (this.turn ?? 0) + 1);
-    const [left, right] = await Promise.all([this.stages.get(this.left), this.stages.get(this.right)]);
+    const phase = this.stages.phaseOf(this.right) ?? this.stages.phaseOf(this.left);
+    const [left, right, passes] = await Promise.all([this.stages.get(this.left), this.stages.get(this.right), phase && this.stages.passesOf(phase)]);
     if (turn !== this.turn) {
       return;
     }
-    if (this.compares.checked) {
-      const pairs = differences(left.lines, right.lines);
-      const marks = pairs.map(([a, b]) => a < 0 || b < 0);
-      this.panes[0].set(left, pairs.map(([a]) => a), marks);
-      this.panes[1].set(right, pairs.map(([, b]) => b), marks);
-    } else {
-      this.panes[0].set(left, left.lines.map((_, at) => at), null);
-      this.panes[1].set(right, right.lines.map((_, at) => at), null);
-    }
+    this.showPasses(phase, passes?.passes ?? []);
+    this.layOut(left, right);
     this.panes.forEach((pane) => pane.showLit());
     this.element.dataset.ready = String(turn);
+  }
+
+  layOut(left, right) {
+    const columns = this.wraps.checked ? this.panes.map((pane) => pane.list.columns()) : [Infinity, Infinity];
+    const parts = [left, right].map((stage, side) => (number) => (number < 0 ? [null] : partsOf(stage.lines[number].text, columns[side])));
+    const pairs = this.isLinedUp ? lineUp(left.lines, right.lines, this.model.kernels) : null;
+    const rows = [left, right].map((stage, side) => {
+      const shown = { rows: [], parts: [], marks: [] };
+      const add = (number, rowParts, mark) => rowParts.forEach((part) => {
+        shown.rows.push(part ? number : -1);
+        shown.parts.push(part);
+        shown.marks.push(mark);
+      });
+      if (!pairs) {
+        stage.lines.forEach((_, number) => add(number, parts[side](number), null));
+      }
+      for (const [i, j, isCopy, areAlike] of pairs ?? []) {
+        const both = [parts[0](i), parts[1](j)];
+        const filled = Math.max(both[0].length, both[1].length) - both[side].length;
+        const mark = isCopy && side === 1 ? "copy" : areAlike ? null : i < 0 || j < 0 ? "alone" : "changed";
+        add([i, j][side], [...both[side], ...Array(filled).fill(null)], mark);
+      }
+      return shown;
+    });
+    this.panes.forEach((pane, at) => pane.set([left, right][at], rows[at].rows, this.wraps.checked ? rows[at].parts : null, rows[at].marks));
+  }
+
+  /// A button for each pass of the phase that changed something.
+  showPasses(phase, passes) {
+    const isShown = (number) => this.left === `${phase}.${number}.before` && this.right === `${phase}.${number}.after`;
+    const note = ({ name, functions, leftOut }) => `${name} changed ${functions.length > 4 ? count(functions.length, "function") : functions.join(", ")}.`
+      + (leftOut === functions.length ? " Their texts are too long to be here." : ` A click shows both sides${leftOut ? `, without ${grouped(leftOut)} that are too long` : ""}.`);
+    put(this.steps, passes.length ? make("span", { class: "note" }, `${phase}:`) : null,
+      passes.map((pass, number) => make("button", { "aria-pressed": String(isShown(number)), title: note(pass), disabled: pass.leftOut === pass.functions.length, click: () => this.choosePass(phase, number) },
+        pass.name.replace(/^hova-/, ""), pass.before.length ? [make("ins", {}, `+${pass.added}`), " ", make("del", {}, `−${pass.removed}`)] : null)));
   }
 
   open() {

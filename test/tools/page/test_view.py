@@ -17,7 +17,7 @@ import numpy
 import pytest
 from safetensors.numpy import save_file
 from browser import Browser, is_installed
-from view_walk import HOSTILE, lit_lines, open_page, walk
+from view_walk import HOSTILE, choose_stages, lit_lines, open_page, wait_for_phases, walk
 
 HOVA = Path(os.environ["HOVA_BUILD"]) / "bin/hova"
 DIGITS = Path(__file__).resolve().parents[3] / "examples/01-digits/digits.json"
@@ -33,7 +33,7 @@ def hova(*words, status=0):
 
 def parts(page):
     """The texts inside of a page."""
-    found = re.findall(r'<script type="application/octet-stream" id="part-(\w+)">([\w+/=]*)</script>', page)
+    found = re.findall(r'<script type="application/octet-stream" id="part-([\w-]+)">([\w+/=]*)</script>', page)
     return {name: zlib.decompress(base64.b64decode(text)).decode() for name, text in found}
 
 
@@ -120,6 +120,7 @@ def test_page_holds_the_document(digits):
     assert inside.pop("code") == document["code"].pop("text")
     for phase in document["phases"]:
         assert inside.pop(phase["name"]) == phase.pop("text")
+        assert json.loads(inside.pop(f"{phase['name']}-passes")) == phase.pop("passes")
     assert (inside, shown) == ({}, document)
 
 
@@ -192,6 +193,75 @@ def test_slots_of_a_memory_are_keys(tmp_path):
     document = json.loads(hova("view", model, "-O0", *options, "--format=json"))
     encoder = next(entry for entry in document["maps"]["maps"] if entry["columns"] > entry["rows"] == 50)
     assert numpy.abs(maps_of(document)[encoder["path"]].sum(axis=-1) - 1).max() < 0.05
+
+
+def without_locations(line):
+    """A line of a dump, where `loc(` begins no string of a description, or one of a step."""
+    while (at := line.find(" loc(")) >= 0:
+        depth, end = 1, at + len(" loc(")
+        while depth:
+            depth += {"(": 1, ")": -1}.get(line[end], 0)
+            end += 1
+        line = line[:at] + line[end:]
+    return line
+
+
+def function_texts(dump):
+    """The functions of a dump by their names, lines without locations and indentation."""
+    found, name = {}, None
+    for line in dump.splitlines():
+        if start := re.match(r" *(?:func\.func|llvm\.func)[^@]*@\"?([\w.$-]+)", line):
+            name, indent = start[1], len(line) - len(line.lstrip())
+            found[name] = []
+        if name:
+            found[name].append(without_locations(line).strip())
+            if line.startswith(" " * indent + "}"):
+                name = None
+    return found
+
+
+def changed_texts(passes):
+    """After each pass: its name, and the functions that it changed with both texts, as lines."""
+    texts = {name: text.split("\n") for name, text in passes["before"].items()}
+    for entry in passes["passes"]:
+        changed = {}
+        for function in entry["functions"]:
+            if "edits" not in function:
+                continue  # too long
+            old = texts[function["function"]]
+            new = [line for edit in function["edits"] for line in ([edit] if isinstance(edit, str) else old[edit[0]:sum(edit)])]
+            changed[function["function"]] = (old, new)
+            texts[function["function"]] = new
+        yield entry["pass"], changed
+
+
+def test_passes_lead_to_what_their_phase_left(digits):
+    """Every pass changed what it names, and after the last one functions are those of the dump."""
+    document = json.loads((digits / "view.json").read_text())
+    assert document["phases"][0]["passes"] == {"before": {}, "passes": []}  # no pass has run
+    for phase in document["phases"][1:]:
+        dumped, texts, names = function_texts(phase["text"]), {}, []
+        for name, changed in changed_texts(phase["passes"]):
+            names.append(name)
+            assert all(old != new for old, new in changed.values()), name
+            texts.update({function: new for function, (_, new) in changed.items()})
+        assert names and all(re.fullmatch(r"[a-z][\w-]*", name) for name in names)
+        left = {name: lines for name, lines in texts.items() if lines != [""]}
+        assert left
+        for name, lines in left.items():
+            assert [without_locations(line).strip() for line in lines] == dumped[name], (phase["name"], name)
+    fuse = next(phase for phase in document["phases"] if phase["name"] == "fuse")
+    assert "hova-fuse-kernels" in [entry["pass"] for entry in fuse["passes"]["passes"]]
+
+
+def test_lines_of_passes_have_their_layers(digits):
+    document = json.loads((digits / "view.json").read_text())
+    fuse = next(phase for phase in document["phases"] if phase["name"] == "fuse")
+    lines = fuse["passes"]["before"]["main"].splitlines()
+    attention = next(line for line in lines if "hova.attention" in line and "early.0.attn" in line)
+    norm = next(line for line in lines if "hova.layer_norm" in line)
+    assert norm.endswith('loc("early.0.norm1")') and 'digits.json' not in norm
+    assert attention.count("loc(") <= 1
 
 
 def test_page_asks_for_nothing(digits):
@@ -309,15 +379,181 @@ def test_times_are_shown_and_say_what_was_divided(browser, digits):
     assert any("divided among them" in text for text in browser.texts("figcaption"))
 
 
+BESIDE = """(async () => {
+  const found = [];
+  const names = page.stages.phases;
+  for (let at = 0; at + 1 < names.length; ++at) {
+    page.phases.set(names[at], names[at + 1]);
+    await page.phases.read();
+    const [left, right] = page.phases.panes;
+    const uses = (lines) => lines.reduce((uses, { path }) => path === null ? uses : uses.set(path, (uses.get(path) ?? 0) + 1), new Map());
+    const [a, b] = [uses(left.stage.lines), uses(right.stage.lines)];
+    const possible = [...a].reduce((sum, [path, count]) => sum + Math.min(count, b.get(path) ?? 0), 0);
+    const pathAt = (pane, row) => pane.rows[row] < 0 ? null : pane.stage.lines[pane.rows[row]].path;
+    const beside = left.rows.filter((_, row) => pathAt(left, row) !== null && pathAt(left, row) === pathAt(right, row)).length;
+    const apart = left.rows.filter((number, row) => number >= 0 && right.rows[row] >= 0 && pathAt(left, row) !== pathAt(right, row)).length;
+    const isWhole = [left, right].every((pane) => String(pane.rows.filter((number, row) => number >= 0 && pane.marks[row] !== 'copy')) === String(pane.stage.lines.map((_, number) => number)));
+    found.push({ phases: [names[at], names[at + 1]], part: beside / possible, first: [left, right].map((pane) => pathAt(pane, left.rows.findIndex((_, row) => pathAt(left, row) !== null))), apart, isWhole });
+  }
+  return found;
+})()"""
+
+
 @chromium
-def test_differences_are_those_of_the_texts(browser, digits):
+def test_phases_are_lined_up_by_path(browser, digits):
+    """Lines of a path that both phases have stand side by side, and every line stands in its order."""
+    open_page(browser, digits / "page.html", "#tab=phases&left=import&right=normalize")
+    found = browser.run(BESIDE)
+    assert [entry["phases"] for entry in found][0] == ["import", "normalize"]
+    for entry in found:
+        assert entry["part"] >= 0.8, entry
+        assert entry["apart"] == 0 and entry["isWhole"], entry
+
+
+@chromium
+def test_lines_that_face_each_other_are_those_most_alike(browser, digits):
     open_page(browser, digits / "page.html")
     assert browser.run("""(() => {
-      const lines = (text) => text.split(' ').map((text) => ({ text }));
-      const join = (pairs) => pairs.map((pair) => pair.join(':')).join(' ');
-      return [join(differences(lines('a b c d'), lines('a x c d'))), join(differences(lines('a a b'), lines('b a a'))),
-              join(differences(lines('%x_1'), lines('%x_2'))), join(differences(lines('p q r s'), lines('r s p q t')))];
-    })()""") == ["0:0 1:-1 -1:1 2:2 3:3", "0:-1 1:-1 2:0 -1:1 -1:2", "0:0", "0:-1 1:-1 2:0 3:1 -1:2 -1:3 -1:4"]
+      const lines = (text) => text.split(' ').map((word) => ({ text: word.split(':').at(-1), path: word.split(':')[0] || null, symbol: null, kernel: null }));
+      const join = (pairs) => pairs.map(([i, j, isCopy, areAlike]) => `${i}${isCopy ? '~' : areAlike ? '=' : ':'}${j}`).join(' ');
+      const show = (left, right) => join(lineUp(lines(left), lines(right), []));
+      return [show('a b c', 'a x c'), show('a:1 a:2 a:4', 'a:2 a:4 a:3'), show('a:1 b:2', 'a:3 b:4'), show('w a v b', 'w v a b'), show(':1 a :}', 'a :}')];
+    })()""") == ["0=0 1:-1 -1:1 2=2", "0:-1 1=0 2=1 -1:2", "0:0 1:1", "0=0 -1:1 1=2 2~1 3=3", "0:-1 1=0 2=1"]
+
+
+@chromium
+def test_values_of_scores_belong_to_their_layer(browser, digits):
+    """Their locations have a name of the value over the path of the layer."""
+    open_page(browser, digits / "page.html")
+    for stage in ("import", "fuse", "normalize.0.after"):
+        found = browser.run(f"page.stages.get({stage!r}).then(({{ lines }}) => lines.filter(({{ text }}) => text.includes('%score = arith.mulf %raw, %number')).map(({{ path }}) => path))")
+        assert found == ["early.0.attn", "early.1.attn", "omni", "late.attn"], stage
+
+
+@chromium
+def test_both_sides_of_a_pass_are_shown(browser, digits):
+    document = json.loads((digits / "view.json").read_text())
+    open_page(browser, digits / "page.html", "#tab=phases&left=normalize&right=fuse")
+    wait_for_phases(browser)
+    fuse = next(phase for phase in document["phases"] if phase["name"] == "fuse")["passes"]
+    names = [name.removeprefix("hova-") for name in (entry["pass"] for entry in fuse["passes"])]
+    shown = browser.texts(".passes button")
+    assert len(shown) == len(names) and all(text.startswith(name) for text, name in zip(shown, names))
+    browser.click(".passes button", "fuse-kernels")
+    wait_for_phases(browser)
+    at = names.index("fuse-kernels")
+    changed = list(changed_texts(fuse))[at][1]
+    for side, pane in enumerate(("left", "right")):
+        expected = [without_locations(line) for texts in changed.values() for line in texts[side] if line]
+        assert browser.run(f"page.phases.panes[{side}].stage.lines.map((line) => line.text)") == expected
+        assert f"fuse.{at}" in browser.run(f"document.querySelector('.pane.{pane} select').value")
+    assert browser.run("page.phases.panes[1].stage.lines.some((line) => line.kernel !== null)")
+    # A pass that there is not is an empty text, and no mistake.
+    open_page(browser, digits / "page.html", "#tab=phases&left=fuse.99.before&right=fuse.99.after")
+    wait_for_phases(browser)
+    assert browser.run("page.phases.panes.map((pane) => pane.stage.lines.length)") == [0, 0]
+    assert browser.complaints() == []
+
+
+@chromium
+def test_words_have_colours(browser, digits):
+    open_page(browser, digits / "page.html", "#tab=phases&left=description&right=fuse")
+    wait_for_phases(browser)
+    for left, right, kinds in (("description", "fuse", [{"attribute", "string", "number"}, {"value", "operation", "type", "string", "number", "symbol"}]),
+                               ("vectorize", "code", [{"operation", "type"}, {"operation", "value", "comment"}])):
+        choose_stages(browser, left, right)
+        for side, wanted in zip(("left", "right"), kinds):
+            browser.run(f"(() => {{ const list = page.phases.panes[{int(side == 'right')}].list; list.show(Math.min(60, list.length - 1)); }})()")
+            found = set(browser.run(f"[...document.querySelectorAll('.pane.{side} code span')].map((word) => word.className)"))
+            assert {f"t-{kind}" for kind in wanted} <= found, (left, right, side, found)
+    assert browser.run("""(async () => (await Promise.all(page.stages.names.map((name) => page.stages.get(name))))
+        .every(({ lines, language }) => lines.slice(0, 3000).every(({ text }) => wordsOf(text, language).map(([, word]) => word).join('') === text)))()""")
+
+
+@chromium
+def test_lines_wrap_on_request(browser, digits):
+    open_page(browser, digits / "page.html", "#tab=phases&left=import&right=normalize")
+    wait_for_phases(browser)
+    isWide = "[...document.querySelectorAll('.long-list')].map((list) => list.scrollWidth > list.clientWidth)"
+    assert browser.run(isWide) == [True, True]
+    before = browser.run("page.phases.panes[0].rows.length")
+    browser.click("#wraps")
+    browser.wait("page.phases.wraps.checked")
+    wait_for_phases(browser)
+    assert browser.run(isWide) == [False, False]
+    assert browser.run("page.phases.panes[0].rows.length") > before
+    assert len(set(browser.run("page.phases.panes.map((pane) => pane.rows.length)"))) == 1
+    assert browser.run("""page.phases.panes.every(({ stage, rows, parts, marks }) => stage.lines.every((line, number) =>
+        rows.map((at, row) => at === number && marks[row] !== 'copy' ? line.text.slice(...parts[row]) : '').join('') === line.text))""")
+    browser.click("#wraps")
+    browser.wait("!page.phases.wraps.checked")
+    wait_for_phases(browser)
+    assert browser.run("page.phases.panes[0].rows.length") == before
+
+
+CUT = """[...document.querySelectorAll('main > section.open :is(.number, .shape, th button)')].filter((cell) => {
+    const [text, box] = [document.createRange(), cell.getBoundingClientRect()];
+    text.selectNodeContents(cell);
+    const [room, shown] = [cell.closest('main').getBoundingClientRect(), text.getBoundingClientRect()];
+    return cell.textContent && (shown.right > box.right + 1 || shown.left < box.left - 1 || shown.right > room.right || cell.scrollWidth > cell.clientWidth + 1);
+  }).map((cell) => cell.textContent)"""
+
+
+@chromium
+@pytest.mark.parametrize("options", [["--target=cpu"], ["--target=cuda", "--ptxas=none"]])
+def test_no_number_is_cut_off(browser, digits, tmp_path, options):
+    """At 1400 pixels, which the browser has."""
+    times = [f"--benchmark-file={digits}/times.json", "--peak=100,20", "-O0"] if "cpu" in options[0] else []
+    hova("view", DIGITS, *options, *times, "-o", tmp_path / "page.html")
+    open_page(browser, tmp_path / "page.html")
+    assert browser.run("innerWidth") == 1400
+    for tab in ("model", "kernels", "memory"):
+        browser.run(f"page.open({tab!r})")
+        browser.run("document.querySelectorAll('details').forEach((details) => { details.open = true; })")
+        assert browser.run("document.querySelectorAll('main > section.open .number').length") > 3
+        assert browser.run(CUT) == [], tab
+
+
+@chromium
+def test_bars_are_as_long_as_costs(browser, digits, tmp_path):
+    open_page(browser, digits / "page.html", "#tab=kernels")
+    times = json.loads((digits / "times.json").read_text())["profile"]
+    costs = [entry["ms"] for entry in times["kernels"]]
+    shares = browser.run("[...document.querySelectorAll('#kernels td.cost')].map((cell) => parseFloat(cell.style.getPropertyValue('--share')))")
+    assert shares == pytest.approx([100 * cost / max(costs) for cost in costs], abs=0.01)
+    # Of layers, those that are no sum of rows below them.
+    hova("view", DIGITS, "-O0", "-o", tmp_path / "page.html")
+    open_page(browser, tmp_path / "page.html")
+    bars = dict(browser.run("[...document.querySelectorAll('.node')].map((node) => [node.dataset.path, node.querySelector('.bar > span')?.style.width ?? null])"))
+    layers = {layer["path"]: layer["macs_linear"] + layer["macs_attention"] for layer in json.loads(hova("summary", DIGITS, "--format=json"))["layers"]}
+    shown = {path: float(width.rstrip("%")) for path, width in bars.items() if width and path in layers}
+    most = max(layers.values())
+    assert len(shown) > 5
+    scale = max(shown.values()) / max(layers[path] for path in shown)
+    assert all(width == pytest.approx(layers[path] * scale, abs=0.02) for path, width in shown.items())
+    assert bars["early.0"] is None and most > 0  # its layers are shown
+
+
+@chromium
+def test_kernels_above_the_roof_are_said_to_be(browser, digits, tmp_path):
+    rates = {kernel: entry["flops"] * 1e-6 / entry["ms"] for kernel, entry in enumerate(json.loads((digits / "times.json").read_text())["profile"]["kernels"]) if entry["ms"] and entry["flops"]}
+    middle = sorted(rates.values())[len(rates) // 2]
+    hova("view", DIGITS, "-O0", f"--benchmark-file={digits}/times.json", f"--peak={middle}", "-o", tmp_path / "page.html")
+    open_page(browser, tmp_path / "page.html", "#tab=kernels")
+    above = {kernel for kernel, rate in rates.items() if rate > middle * (1 + 1e-9)}
+    assert 0 < len(above) < len(rates)
+    assert browser.texts(".above p")[0] == f"▲ {len(above)} kernel{'s' if len(above) > 1 else ''} above the roof:"
+    assert all("--peak says less than this machine can do" in text for text in browser.texts(".above li"))
+    marked = browser.run("[...document.querySelectorAll('#kernels tbody tr')].filter((row) => row.textContent.includes('▲')).map((row) => Number(row.dataset.kernel))")
+    assert set(marked) == above
+    # Nothing is above a roof that is far away.
+    hova("view", DIGITS, "-O0", f"--benchmark-file={digits}/times.json", "--peak=1e6,1e6", "-o", tmp_path / "page.html")
+    open_page(browser, tmp_path / "page.html", "#tab=kernels")
+    assert browser.texts(".above") == []
+    # Below the ridge it is the memory.
+    hova("view", DIGITS, "-O0", f"--benchmark-file={digits}/times.json", "--peak=1e6,1e-3", "-o", tmp_path / "page.html")
+    open_page(browser, tmp_path / "page.html", "#tab=kernels")
+    assert all("in a cache" in text for text in browser.texts(".above li"))
 
 
 def hostile_model(folder, digits):

@@ -89,16 +89,28 @@ def walk_phases(browser, layer):
     browser.click(".pane.right .line.coloured")
     browser.wait("!page.selection.isEmpty")
     assert lit_lines(browser, "description")
-    browser.click("#compares")
-    browser.wait("page.phases.compares.checked")
-    wait_for_phases(browser)
     choose_stages(browser, "fuse", "assign")
     pairs = browser.run("page.phases.panes.map((pane) => pane.rows.length)")
     assert pairs[0] == pairs[1]
-    assert browser.run("page.phases.panes[0].marks.some((mark) => mark) && !page.phases.panes[0].marks.every((mark) => mark)")
+    assert browser.run("page.phases.panes[0].marks.includes('changed') && page.phases.panes[0].marks.includes(null)")
     browser.click("#compares")
     browser.wait("!page.phases.compares.checked")
     wait_for_phases(browser)
+    assert not browser.run("page.phases.panes[0].marks.some((mark) => mark)")
+    browser.click("#compares")
+    browser.wait("page.phases.compares.checked")
+    wait_for_phases(browser)
+
+
+def walk_passes(browser):
+    """A click on a pass shows both of its sides, which differ, and a link leads back to them."""
+    choose_stages(browser, "import", "fuse")
+    browser.click(".passes button")
+    wait_for_phases(browser)
+    assert browser.run("[page.left, page.right]") == ["fuse.0.before", "fuse.0.after"]
+    assert browser.run("location.hash").endswith("left=fuse.0.before&right=fuse.0.after")
+    assert browser.run("document.querySelector('.passes button').ariaPressed") == "true"
+    assert browser.run("page.phases.panes.every((pane) => pane.marks.includes('changed'))")
 
 
 def walk_kernels(browser):
@@ -160,6 +172,7 @@ def walk(browser, page, layer):
     walk_keys(browser)
     walk_folds(browser)
     walk_phases(browser, layer)
+    walk_passes(browser)
     walk_kernels(browser)
     walk_memory(browser)
     walk_maps(browser, layer)

@@ -5,6 +5,7 @@
 // verbs print of the way there; the page shows that object and nothing else.
 
 #include "codegen/OutputFile.h"
+#include "codegen/PassSteps.h"
 #include "codegen/targets/Targets.h"
 #include "tools/hova/output/Closing.h"
 #include "tools/hova/output/Files.h"
@@ -46,6 +47,7 @@ private:
   Session session;
   CompileOptions options;
   CompiledModule compiled;
+  PassSteps steps;
   llvm::json::Array phases;
   std::optional<llvm::json::Object> benchmark, maps;
   std::optional<Peak> peak;
@@ -85,6 +87,7 @@ int View::checkFiles(llvm::ArrayRef<std::string> weightFiles) {
 void View::addPhase(llvm::StringRef name, std::string text) {
   phases.push_back(llvm::json::Object{{"name", name},
                                       {"promise", findPhase(name)->promise},
+                                      {"passes", toJson(steps.of(name))},
                                       {"text", std::move(text)}});
 }
 
@@ -105,6 +108,7 @@ int View::compile() {
   if (session.dump()) {
     addDump();
   }
+  options.extend = steps.watch(std::move(options.extend));
   options.onDump = [&](llvm::StringRef phase, std::string text) {
     addPhase(phase, std::move(text));
   };
