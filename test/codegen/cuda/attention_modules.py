@@ -41,7 +41,7 @@ def attention_case(n: Numbers, q: np.ndarray, k: np.ndarray, v: np.ndarray, head
           hova.score_yield %score kept %all
         }}
         return %o : {types[3]}
-      }}""", [attended(q, k, v, heads, scale)], {"bf16": BF16, "f16": 2 * F16, "f32": 2 * F32}[halves], halves, options)
+      }}""", [attended(q, k, v, heads, scale)], {"bf16": BF16, "f16": 2 * F16, "f32": 2 * F32}[halves], halves, options, cancels=True)
 
 
 def heads_of_rows(halves: str, tokens: int, heads: int, widths: tuple[int, int], limit: float) -> Case:
@@ -107,7 +107,7 @@ def heads_with_logits(halves: str, queries: int, keys: int, heads: int, width: i
         %y = hova.head_logits %o, %3, %4, %5 score_bias(%6) {{heads = {heads} : i64}}
             : ({", ".join([types[0], *others])}) -> {y}
         return %o, %y : {types[0]}, {y}
-      }}""", [o, logits], limit, f"{halves} f32")
+      }}""", [o, logits], limit, f"{halves} f32", cancels=True)
 
 
 def far_scores(halves: str, exponent: int) -> Case:
@@ -199,7 +199,7 @@ def weights(halves: str, normalization: str, queries: int, keys: int, width: int
           hova.score_yield %score kept %kept
         }}
         return %o : {q_type}
-      }}""", [truth], limit, halves, "--queries=32 --warps=2 --keys=32")
+      }}""", [truth], limit, halves, "--queries=32 --warps=2 --keys=32", cancels=True)
 
 
 def empty_rows(halves: str, limit: float) -> Case:
@@ -225,7 +225,7 @@ def empty_rows(halves: str, limit: float) -> Case:
           hova.score_yield %score kept %kept
         }}
         return %o : {q_type}
-      }}""", [truth], limit, halves, "--queries=32 --warps=2 --keys=32")
+      }}""", [truth], limit, halves, "--queries=32 --warps=2 --keys=32", cancels=True)
 
 
 def scores_read(halves: str, queries: int, keys: int, widths: tuple[int, int], alone: bool = False) -> Case:
@@ -304,7 +304,7 @@ def block_sparse(halves: str, batch: int, tokens: int, block: int, drawn: int, l
           hova.score_yield %score kept %kept
         }}
         return %o : {y}
-      }}""", [truth], limit, halves)
+      }}""", [truth], limit, halves, cancels=True)
 
 
 # Linear attention --------------------------------------------------------------

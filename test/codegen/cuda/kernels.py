@@ -8,6 +8,8 @@ import os
 import re
 import subprocess
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -20,6 +22,22 @@ BIN = Path(os.environ.get("HOVA_BUILD", Path(__file__).resolve().parents[3] / "b
 # One rounding of the largest result to bf16, which sums of bf16 products end in; and to f16.
 BF16, F16 = 2.0**-8, 2.0**-11
 WIDEN = {"bf16": ptx_numbers.float_of_bf16, "f16": ptx_numbers.float_of_f16}
+
+
+DRAWING = 0
+
+
+@contextmanager
+def drawn(drawing: int) -> Iterator[None]:
+    """Cases that are made meanwhile have other random numbers."""
+    global DRAWING
+    before, DRAWING = DRAWING, drawing
+    yield
+    DRAWING = before
+
+
+def generator(seed: int) -> np.random.Generator:
+    return np.random.default_rng([seed, DRAWING] if DRAWING else seed)
 
 
 class Tool:
@@ -73,6 +91,8 @@ class Case:
     source: str = ""
     results: int = 1
     halves: str = "bf16"  # what results of 16 bits are
+    # Whether numbers are sums of terms that are far larger at times, so that errors are parts of the largest of all instead of its row.
+    cancels: bool = False
     grown: ptx.Grid | None = field(default=None, repr=False)
 
     def entry(self) -> str:
@@ -126,19 +146,43 @@ class Case:
         lines = (line.split(":") for line in done.stdout.splitlines())
         return {name: [int(number) for number in numbers.split()] for name, numbers in lines}
 
-    def error(self, result: np.ndarray) -> float:
-        """The largest difference from the truth, in parts of its largest magnitude; not a number if one of the two alone is none."""
-        if self.results == 1:
-            return self.error_of(result, self.truth)
-        ends = np.cumsum([operand.nbytes for operand in self.operands[-self.results :]])
-        parts = [part.view(operand.dtype).reshape(operand.shape)
-                 for part, operand in zip(np.split(result, ends[:-1]), self.operands[-self.results :], strict=True)]
-        return float(np.max([self.error_of(part, truth) for part, truth in zip(parts, self.truth, strict=True)]))
+    def values(self, result: np.ndarray) -> list[np.ndarray]:
+        """The numbers of each result."""
+        own = self.operands[-self.results :]
+        ends = np.cumsum([operand.nbytes for operand in own])[:-1]
+        parts = [part.view(operand.dtype).reshape(operand.shape) for part, operand in zip(np.split(result.reshape(-1).view(np.uint8), ends), own, strict=True)]
+        return [WIDEN[self.halves](part) if part.dtype == np.uint16 else part for part in parts]
 
-    def error_of(self, result: np.ndarray, truth: np.ndarray) -> float:
-        value = WIDEN[self.halves](result) if result.dtype == np.uint16 else result
-        difference = np.where(np.isnan(value) & np.isnan(truth), 0, np.abs(value - truth))
-        return float(difference.max() / np.nanmax(np.abs(truth)))
+    def truths(self) -> list[np.ndarray]:
+        return [self.truth] if self.results == 1 else self.truth
+
+    def error(self, result: np.ndarray) -> float:
+        """The largest of all rows; not a number if a number alone is none, in the result or in the truth."""
+        return float(np.max(self.errors(self.values(result))))
+
+    def errors(self, values: list[np.ndarray]) -> np.ndarray:
+        """Of each row the largest difference from the truth, in parts of the largest magnitude of the row: that of others may be far larger."""
+        return np.concatenate([errors_of_rows(own, truth, self.cancels) for own, truth in zip(values, self.truths(), strict=True)])
+
+    def planted(self) -> list[np.ndarray]:
+        """The truth with one wrong number in each row, off by the median magnitude of the row, or of all; of a row of zeros by one."""
+        random, wrong = np.random.default_rng(0), []
+        for truth in self.truths():
+            rows = truth.reshape(-1, truth.shape[-1]).astype(np.float64)
+            sizes = np.ma.masked_where(~np.isfinite(rows) | (rows == 0), np.abs(rows))
+            off = np.ma.median(sizes, axis=None if self.cancels else 1)
+            off = np.ma.filled(off, 1.0)
+            at = np.arange(len(rows)), random.integers(rows.shape[1], size=len(rows))
+            rows[at] = np.where(np.isfinite(rows[at]), rows[at] + off, 0)
+            wrong.append(rows.reshape(truth.shape))
+        return wrong
+
+
+def errors_of_rows(values: np.ndarray, truth: np.ndarray, cancels: bool) -> np.ndarray:
+    with np.errstate(invalid="ignore", divide="ignore"):
+        difference = np.where((values == truth) | np.isnan(values) & np.isnan(truth), 0, np.abs(values - truth))
+        size = np.where(np.isfinite(truth), np.abs(truth), 0).max(None if cancels else -1, keepdims=True)
+        return np.where(difference == 0, 0, difference / size).max(-1).reshape(-1)
 
 
 def bf16(random: np.random.Generator, *shape: int, scale: float = 1.0) -> np.ndarray:
@@ -157,7 +201,7 @@ def ceil(a: int, b: int) -> int:
 def product(rows: int, inner: int, columns: int, block: tuple[int, int] = (128, 128), warps: tuple[int, int] = (2, 2),
             options: str = "", stages: int = 3, seed: int = 0) -> Case:
     """f(x wT + b); options are of bias, gelu and wide."""
-    random = np.random.default_rng(seed)
+    random = generator(seed)
     x, w = bf16(random, rows, inner), bf16(random, columns, inner, scale=inner**-0.5)
     truth = wide(x) @ wide(w).T
     operands = [x, w]
@@ -178,7 +222,7 @@ def product(rows: int, inner: int, columns: int, block: tuple[int, int] = (128, 
 
 def attention(batch: int, tokens: int, heads: int, queries: int = 128, warps: int = 4, seed: int = 0) -> Case:
     """softmax(q kT / 8) v, head by head."""
-    random = np.random.default_rng(seed)
+    random = generator(seed)
     qkv = bf16(random, batch, tokens, 3 * heads * 64, scale=1.5)
     q, k, v = (part.reshape(batch, tokens, heads, 64).transpose(0, 2, 1, 3) for part in np.split(wide(qkv), 3, axis=2))
     scores = q @ k.transpose(0, 1, 3, 2) / 8
@@ -186,12 +230,12 @@ def attention(batch: int, tokens: int, heads: int, queries: int = 128, warps: in
     truth = (powers / powers.sum(-1, keepdims=True) @ v).transpose(0, 2, 1, 3).reshape(batch, tokens, heads * 64)
     flags = [f"--batch={batch}", f"--tokens={tokens}", f"--heads={heads}", f"--queries={queries}", f"--warps={warps}"]
     operands = [qkv, np.zeros((batch, tokens, heads * 64), np.uint16)]
-    return Case("attention", flags, (ceil(tokens, queries), heads, batch), operands, truth, BF16)
+    return Case("attention", flags, (ceil(tokens, queries), heads, batch), operands, truth, BF16, cancels=True)
 
 
 def norm(rows: int, columns: int, seed: int = 0) -> Case:
     """Layer norm along rows."""
-    random = np.random.default_rng(seed)
+    random = generator(seed)
     x = 3 * random.standard_normal((rows, columns), np.float32) + np.float32(1)
     gain, bias = (random.standard_normal((1, columns), np.float32) for _ in range(2))
     apart = x.astype(np.float64) - x.astype(np.float64).mean(1, keepdims=True)

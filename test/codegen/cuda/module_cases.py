@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import ptx_numbers
-from kernels import WIDEN, Case, emit
+from kernels import WIDEN, Case, emit, generator
 
 NARROW = {"bf16": ptx_numbers.bf16_of_float, "f16": ptx_numbers.f16_of_float}
 # Roundings to f32: one of the largest result, and some.
@@ -17,7 +17,7 @@ class Numbers:
     """Random operands, in the order in which they are asked for."""
 
     def __init__(self, halves: str = "bf16"):
-        self.random = np.random.default_rng(1)
+        self.random = generator(1)
         self.halves = halves
         self.operands: list[np.ndarray] = []
 
@@ -51,13 +51,13 @@ class Numbers:
 RESULTS = {"f32": np.float32, "bf16": np.uint16, "f16": np.uint16, "i32": np.int32, "i1": np.uint8}
 
 
-def case(numbers: Numbers, source: str, truths: list[np.ndarray], limit: float, types: str, flags: str = "") -> Case:
+def case(numbers: Numbers, source: str, truths: list[np.ndarray], limit: float, types: str, flags: str = "", cancels: bool = False) -> Case:
     """`types` are those of the results."""
     operands = [np.zeros(truth.shape, RESULTS[kind]) for truth, kind in zip(truths, types.split(), strict=True)]
     words = flags.split()
     grid = emit("launch", "-", *words, source=source).split()[1:]
     return Case("-", words, tuple(int(extent) for extent in grid), [*numbers.operands, *operands], truths if len(truths) > 1 else truths[0],
-                limit, source, len(truths), numbers.halves)
+                limit, source, len(truths), numbers.halves, cancels)
 
 
 def rounded(x: np.ndarray) -> np.ndarray:

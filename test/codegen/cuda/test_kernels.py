@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Each recipe's kernel computes what NumPy does in float64, whatever the order of warps and
 copies: its PTX in the interpreter, and what it is lowered to before in the emulation, which
-share no code. Nothing here runs on a GPU."""
+share no code. The limit of each case is below an error of the size of a number. Nothing here runs on a GPU."""
 
+import zlib
 
 import numpy as np
 import pytest
@@ -56,6 +57,7 @@ EARLY = {"product of few rows": ("early", 0), "attention with a tail alone": ("e
 @pytest.mark.parametrize("name", CASES)
 def test_kernels_compute_what_numpy_does(name, tmp_path):
     case = CASES[name]()
+    assert not (case.errors(case.planted()) <= case.limit).any()
     orders = [*ORDERS, *([EARLY[name]] if name in EARLY else [])]
     interpreted = [case.run(landing, seed) for landing, seed in orders]
     emulated = case.emulate(tmp_path, orders)
@@ -69,9 +71,9 @@ def test_kernels_compute_what_numpy_does(name, tmp_path):
         assert np.array_equal(interpreted[0].view(np.uint8), emulated[0].view(np.uint8))
 
 
-@pytest.mark.parametrize("name, device", [(name, DEVICES[i % 2]) for i, name in enumerate(MULTIPLYING)])
+@pytest.mark.parametrize("name, device", [(name, DEVICES[zlib.crc32(name.encode()) % 2]) for name in MULTIPLYING])
 def test_kernels_are_right_as_devices_add(name, device, tmp_path):
-    """By turns as one and as the other; test/full/test_kernels_as_devices_add.py has both of each."""
+    """As the one or as the other; test/full/test_kernels_as_devices_add.py has both of each."""
     case = CASES[name]()
     interpreted = case.run("late", 3, sums=device)
     (emulated,) = case.emulate(tmp_path, [("late", 3)], sums=device)
