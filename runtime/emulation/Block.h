@@ -9,6 +9,7 @@
 #ifndef HOVA_RUNTIME_EMULATION_BLOCK_H
 #define HOVA_RUNTIME_EMULATION_BLOCK_H
 
+#include "runtime/emulation/Buffers.h"
 #include "runtime/emulation/Calls.h"
 #include "runtime/emulation/Shadow.h"
 #include "runtime/emulation/Traffic.h"
@@ -68,7 +69,8 @@ struct block {
   uint8_t *shared;
   uint32_t shared_bytes;
   shadow shared_shadow;
-  shadow *global_shadows; ///< of each buffer
+  global_memory *global;  ///< of each buffer
+  const void **arguments; ///< what a kernel's entry is given
   clock_pool clocks;
   bool failed;
   bool has_fma; ///< the processor, with vectors of eight f32
@@ -127,6 +129,10 @@ static inline const char *location_of(const block *block, uint32_t place) {
   const hova_emulated_kernel *kernel = block->launch->kernel;
   return kernel->place_text + kernel->place_offsets[2 * place + 1];
 }
+
+/// Says why a launch is none; false.
+__attribute__((format(printf, 2, 3))) bool refuse(hova_emulation_report *report,
+                                                  const char *format, ...);
 
 /// Ends the launch with a message about the operation at `place` of a thread.
 /// Does not return when a fiber calls it.

@@ -45,8 +45,8 @@ typedef enum hova_emulation_use {
   HOVA_EMULATION_STATE,  ///< holds values before, is read and written
 } hova_emulation_use;
 
-/// Global memory that a launch may access, and nothing else. Buffers lie apart
-/// unless both are inputs, or the same state.
+/// Global memory that a launch may access by the pointer to it, and by nothing
+/// else. Buffers lie apart unless both are inputs, or the same state.
 typedef struct hova_emulation_buffer {
   const char *name;
   void *data;   ///< aligned to 16 bytes at least
@@ -77,6 +77,8 @@ typedef struct hova_emulation_launch {
   uint32_t grid[3], block[3];
   uint32_t dynamic_shared_bytes;
   const void *const *arguments; ///< of each parameter the address of its value
+  /// One for each parameter that is a pointer, in their order; it points to the
+  /// first byte.
   const hova_emulation_buffer *buffers;
   size_t buffer_count;
   /// Chooses the order of blocks and of warps; with 0 they come in order.

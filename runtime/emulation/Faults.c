@@ -6,6 +6,14 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+bool refuse(hova_emulation_report *report, const char *format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(report->message, sizeof report->message, format, arguments);
+  va_end(arguments);
+  return false;
+}
+
 static void write_fault(hova_emulated_thread *self, uint32_t place,
                         const char *format, va_list arguments) {
   block *block = self->block;

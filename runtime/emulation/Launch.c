@@ -4,8 +4,6 @@
 #include "runtime/emulation/Block.h"
 #include "runtime/hova_runtime.h"
 
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -15,107 +13,6 @@
 #define STACK_BYTES (256u << 10)
 /// What a block can have on the largest devices.
 #define MOST_SHARED_BYTES (227u << 10)
-
-__attribute__((format(printf, 2, 3))) static bool
-refuse(hova_emulation_report *report, const char *format, ...) {
-  va_list arguments;
-  va_start(arguments, format);
-  vsnprintf(report->message, sizeof report->message, format, arguments);
-  va_end(arguments);
-  return false;
-}
-
-static bool check_parameters(const hova_emulation_launch *launch,
-                             hova_emulation_report *report) {
-  const hova_emulated_kernel *kernel = launch->kernel;
-  for (uint32_t i = 0; i < kernel->parameter_count; ++i) {
-    if (kernel->parameters[i]) {
-      continue;
-    }
-    const void *pointer = *(void *const *)launch->arguments[i];
-    bool found = false;
-    for (size_t b = 0; b < launch->buffer_count; ++b) {
-      const uint8_t *data = launch->buffers[b].data;
-      found |= (const uint8_t *)pointer >= data &&
-               (const uint8_t *)pointer < data + launch->buffers[b].bytes;
-    }
-    if (!found) {
-      return refuse(report,
-                    "kernel '%s': argument %u expects an address in a buffer "
-                    "of the launch",
-                    kernel->name, i);
-    }
-  }
-  return true;
-}
-
-/// Whether a byte of `buffer` lies in [begin, end).
-static bool has_byte_in(const hova_emulation_buffer *buffer, uintptr_t begin,
-                        uintptr_t end) {
-  uintptr_t first = (uintptr_t)buffer->data, last = first + buffer->bytes;
-  if (end <= first || begin >= last) {
-    return false;
-  }
-  if (buffer->row_bytes == buffer->row_stride || begin <= first) {
-    return true;
-  }
-  uintptr_t row =
-      first + (begin - first) / buffer->row_stride * buffer->row_stride;
-  // The row that `begin` lies in or after, else the one after it.
-  return begin < row + buffer->row_bytes ||
-         (row + buffer->row_stride < end && row + buffer->row_stride < last);
-}
-
-static bool overlap(const hova_emulation_buffer *a,
-                    const hova_emulation_buffer *b) {
-  uintptr_t first = (uintptr_t)a->data, last = first + a->bytes;
-  if (!has_byte_in(b, first, last)) {
-    return false;
-  }
-  bool dense = a->row_bytes == a->row_stride;
-  size_t row_bytes = dense ? a->bytes : a->row_bytes;
-  for (uintptr_t row = first; row < last;
-       row += dense ? a->bytes : a->row_stride) {
-    if (has_byte_in(b, row, row + row_bytes)) {
-      return true;
-    }
-  }
-  return false;
-}
-
-static bool is_same_state(const hova_emulation_buffer *a,
-                          const hova_emulation_buffer *b) {
-  return a->use == HOVA_EMULATION_STATE && b->use == HOVA_EMULATION_STATE &&
-         a->data == b->data && a->bytes == b->bytes &&
-         a->row_bytes == b->row_bytes && a->row_stride == b->row_stride;
-}
-
-static bool check_buffers(const hova_emulation_launch *launch,
-                          hova_emulation_report *report) {
-  for (size_t i = 0; i < launch->buffer_count; ++i) {
-    const hova_emulation_buffer *buffer = &launch->buffers[i];
-    if (!buffer->bytes || buffer->row_bytes > buffer->row_stride ||
-        (buffer->row_stride && !buffer->row_bytes)) {
-      return refuse(report,
-                    "kernel '%s': buffer '%s' expects rows of 1 to %zu bytes, "
-                    "got %zu, in %zu bytes",
-                    launch->kernel->name, buffer->name, buffer->row_stride,
-                    buffer->row_bytes, buffer->bytes);
-    }
-    for (size_t j = 0; j < i; ++j) {
-      const hova_emulation_buffer *other = &launch->buffers[j];
-      bool reads =
-          buffer->use == HOVA_EMULATION_INPUT && other->use == buffer->use;
-      if (!reads && !is_same_state(buffer, other) && overlap(buffer, other)) {
-        return refuse(report,
-                      "kernel '%s': buffers '%s' and '%s' overlap, and one of "
-                      "them is written",
-                      launch->kernel->name, other->name, buffer->name);
-      }
-    }
-  }
-  return true;
-}
 
 static bool check_launch(const hova_emulation_launch *launch,
                          hova_emulation_report *report) {
@@ -159,7 +56,7 @@ static bool check_launch(const hova_emulation_launch *launch,
     return refuse(report, "kernel '%s': there is no way to add sums number %u",
                   kernel->name, (unsigned)launch->sums);
   }
-  return check_buffers(launch, report) && check_parameters(launch, report);
+  return check_buffers(launch, report);
 }
 
 //===----------------------------------------------------------------------===//
@@ -178,13 +75,11 @@ static bool make_block(block *block) {
   block->threads = calloc(threads, sizeof *block->threads);
   block->warps = calloc(block->warp_count, sizeof *block->warps);
   block->shared = malloc(block->shared_bytes + 1);
-  block->global_shadows =
-      calloc(launch->buffer_count + 1, sizeof *block->global_shadows);
   block->stacks =
       mmap(NULL, threads * block->stack_bytes, PROT_READ | PROT_WRITE,
            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (!block->threads || !block->warps || !block->shared ||
-      !block->global_shadows || block->stacks == MAP_FAILED ||
+      block->stacks == MAP_FAILED ||
       !make_shadow(&block->shared_shadow, block->shared_bytes,
                    kernel->shared_granule)) {
     return false;
@@ -201,19 +96,7 @@ static bool make_block(block *block) {
       return false;
     }
   }
-  for (size_t i = 0; i < launch->buffer_count; ++i) {
-    hova_emulation_use use = launch->buffers[i].use;
-    if (use == HOVA_EMULATION_INPUT) {
-      continue;
-    }
-    if (!make_shadow(&block->global_shadows[i], launch->buffers[i].bytes,
-                     kernel->global_granule)) {
-      return false;
-    }
-    clear_shadow(&block->global_shadows[i],
-                 use == HOVA_EMULATION_OUTPUT ? NOBODY : HOST);
-  }
-  return true;
+  return make_global_memory(block);
 }
 
 static void free_block(block *block) {
@@ -223,16 +106,12 @@ static void free_block(block *block) {
   for (uint32_t w = 0; block->warps && w < block->warp_count; ++w) {
     free_traffic(block->warps[w].traffic);
   }
-  for (size_t i = 0; block->global_shadows && i < block->launch->buffer_count;
-       ++i) {
-    free_shadow(&block->global_shadows[i]);
-  }
   if (block->stacks && block->stacks != MAP_FAILED) {
     munmap(block->stacks, block->thread_count * block->stack_bytes);
   }
+  free_global_memory(block);
   free_shadow(&block->shared_shadow);
   free_clocks(&block->clocks);
-  free(block->global_shadows);
   free(block->shared);
   free(block->warps);
   free(block->threads);
@@ -292,7 +171,7 @@ static bool is_asked_for(const hova_emulation_buffer *buffer, size_t at,
 static bool check_outputs(block *block) {
   const hova_emulation_launch *launch = block->launch;
   for (size_t i = 0; i < launch->buffer_count; ++i) {
-    const shadow *shadow = &block->global_shadows[i];
+    const shadow *shadow = block->global[i].shadow;
     if (launch->buffers[i].use != HOVA_EMULATION_OUTPUT) {
       continue;
     }

@@ -22,65 +22,6 @@ uint32_t hova_emulated_register(hova_self *self, uint32_t which) {
   }
 }
 
-/// Whether `bytes` from byte `at` on lie in one row.
-static bool is_in_row(const hova_emulation_buffer *buffer, uint64_t at,
-                      uint32_t bytes) {
-  return buffer->row_bytes == buffer->row_stride ||
-         at % buffer->row_stride + bytes <= buffer->row_bytes;
-}
-
-/// Says where an access went that no buffer holds; the nearest one below is
-/// named.
-static void report_outside(hova_emulated_thread *self, uint32_t place,
-                           const char *does, uint64_t address, uint32_t bytes,
-                           const hova_emulation_buffer *nearest) {
-  if (!nearest) {
-    fault(self, place, "%s %u bytes outside of all buffers", does, bytes);
-  }
-  unsigned long long at = address - (uint64_t)(uintptr_t)nearest->data;
-  if (at < nearest->bytes && bytes <= nearest->bytes - at) {
-    fault(self, place,
-          "%s %u bytes from byte %llu of '%s' on, whose rows have %zu bytes "
-          "every %zu: what lies between them is not its own",
-          does, bytes, at, nearest->name, nearest->row_bytes,
-          nearest->row_stride);
-  }
-  fault(self, place,
-        "%s %u bytes from byte %llu of '%s' on, which has %zu bytes", does,
-        bytes, at, nearest->name, nearest->bytes);
-}
-
-/// The buffer that holds all bytes from `address` on.
-static uint32_t find_buffer(hova_emulated_thread *self, uint32_t place,
-                            const char *does, uint64_t address, uint32_t bytes,
-                            uint32_t alignment) {
-  const hova_emulation_launch *launch = self->block->launch;
-  if (address % alignment) {
-    fault(self, place,
-          "%s %u bytes at an address that is %u more than a "
-          "multiple of %u",
-          does, bytes, (uint32_t)(address % alignment), alignment);
-  }
-  const hova_emulation_buffer *nearest = NULL;
-  for (uint32_t i = 0; i < launch->buffer_count; ++i) {
-    const hova_emulation_buffer *buffer = &launch->buffers[i];
-    uint64_t first = (uint64_t)(uintptr_t)buffer->data;
-    if (address < first) {
-      continue;
-    }
-    uint64_t at = address - first;
-    if (at < buffer->bytes && bytes <= buffer->bytes - at &&
-        is_in_row(buffer, at, bytes)) {
-      return i;
-    }
-    if (!nearest || (uintptr_t)buffer->data > (uintptr_t)nearest->data) {
-      nearest = buffer;
-    }
-  }
-  report_outside(self, place, does, address, bytes, nearest);
-  __builtin_unreachable();
-}
-
 static uint32_t shared_offset(hova_emulated_thread *self, uint32_t place,
                               const char *does, uint64_t address,
                               uint32_t bytes, uint32_t alignment) {
@@ -101,39 +42,41 @@ static uint32_t shared_offset(hova_emulated_thread *self, uint32_t place,
   return at;
 }
 
-static void read_global(hova_emulated_thread *self, uint32_t agent,
-                        uint32_t place, uint64_t address, uint32_t bytes,
-                        uint32_t alignment) {
-  block *block = self->block;
-  uint32_t i = find_buffer(self, place, "reads", address, bytes, alignment);
-  const hova_emulation_buffer *buffer = &block->launch->buffers[i];
-  if (buffer->use != HOVA_EMULATION_INPUT) {
-    note_read(&block->global_shadows[i], self, agent, place,
-              address - (uint64_t)(uintptr_t)buffer->data, bytes, buffer->name);
+/// Where the bytes are that an agent reads.
+static const void *read_global(hova_emulated_thread *self, uint32_t agent,
+                               uint32_t place, uint64_t address, uint32_t bytes,
+                               uint32_t alignment) {
+  global_place found =
+      find_global(self, place, "reads", address, bytes, alignment);
+  if (found.memory->shadow) {
+    note_read(found.memory->shadow, self, agent, place, found.at, bytes,
+              found.memory->buffer->name);
   }
+  return found.data;
 }
 
 const void *hova_emulated_load_global(hova_self *self, uint32_t place,
                                       uint64_t address, uint32_t bytes,
                                       uint32_t alignment) {
-  read_global(self, self->index, place, address, bytes, alignment);
+  const void *data =
+      read_global(self, self->index, place, address, bytes, alignment);
   note_traffic(self, place, HOVA_EMULATION_LOADS, address, bytes);
-  return (const void *)(uintptr_t)address;
+  return data;
 }
 
 void *hova_emulated_store_global(hova_self *self, uint32_t place,
                                  uint64_t address, uint32_t bytes,
                                  uint32_t alignment) {
-  block *block = self->block;
-  uint32_t i = find_buffer(self, place, "writes", address, bytes, alignment);
-  const hova_emulation_buffer *buffer = &block->launch->buffers[i];
-  if (buffer->use == HOVA_EMULATION_INPUT) {
-    fault(self, place, "writes '%s', which is an input", buffer->name);
+  global_place found =
+      find_global(self, place, "writes", address, bytes, alignment);
+  const char *name = found.memory->buffer->name;
+  if (!found.memory->shadow) {
+    fault(self, place, "writes '%s', which is an input", name);
   }
-  note_write(&block->global_shadows[i], self, self->index, place,
-             address - (uint64_t)(uintptr_t)buffer->data, bytes, buffer->name);
+  note_write(found.memory->shadow, self, self->index, place, found.at, bytes,
+             name);
   note_traffic(self, place, HOVA_EMULATION_STORES, address, bytes);
-  return (void *)(uintptr_t)address;
+  return found.data;
 }
 
 const uint8_t *read_shared(hova_emulated_thread *self, uint32_t place,
@@ -170,7 +113,9 @@ void *hova_emulated_store_shared(hova_self *self, uint32_t place,
 
 static void perform(hova_emulated_thread *self, const copy *copy) {
   uint8_t *target = self->block->shared + copy->target;
-  memcpy(target, copy->source, copy->read);
+  if (copy->read) {
+    memcpy(target, copy->source, copy->read);
+  }
   memset(target + copy->read, 0, copy->bytes - copy->read);
 }
 
@@ -187,14 +132,14 @@ void hova_emulated_copy(hova_self *self, uint32_t place, uint64_t target,
           bytes);
   }
   note_traffic(self, place, HOVA_EMULATION_COPIED_TO, at, bytes);
+  const void *from = NULL;
   if (read) {
-    read_global(self, agent, place, source, read, 1);
+    from = read_global(self, agent, place, source, read, 1);
     note_traffic(self, place, HOVA_EMULATION_COPIED_FROM, source, read);
   }
   note_write(&block->shared_shadow, self, agent, place, at, bytes, NULL);
   block->report->counts.copied_bytes += read;
-  struct copy copy = {at, bytes, read, self->committed + 1,
-                      (const uint8_t *)(uintptr_t)source};
+  struct copy copy = {at, bytes, read, self->committed + 1, from};
   hova_emulation_copies when = block->launch->copies;
   if (when == HOVA_EMULATION_EARLY ||
       (when == HOVA_EMULATION_MIXED && choose(block, 2))) {

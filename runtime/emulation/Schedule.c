@@ -38,7 +38,7 @@ void park(hova_emulated_thread *self) {
 
 void fiber_main(hova_emulated_thread *self) {
   block *block = self->block;
-  block->launch->kernel->entry(self, block->launch->arguments);
+  block->launch->kernel->entry(self, block->arguments);
   land(self, self->committed + 1);
   warp *warp = &block->warps[self->index / LANES];
   self->state = ENDED;

@@ -231,6 +231,65 @@ TEST(Launches, have_the_threads_that_the_kernel_was_made_for) {
                   .contains("at most 232448 bytes of shared memory"));
 }
 
+/// A launch on x and r in one piece of memory, r before x.
+std::string runOnNeighbours(llvm::StringRef code) {
+  Device device(kernelOf(code));
+  if (!device.module) {
+    return device.errors;
+  }
+  Buffer memory("memory", HOVA_EMULATION_STATE, 512);
+  char *r = static_cast<char *>(memory.data), *x = r + 256;
+  const hova_emulation_buffer buffers[] = {
+      {"x", x, 256, HOVA_EMULATION_INPUT, 0, 0},
+      {"r", r, 256, HOVA_EMULATION_OUTPUT, 0, 0}};
+  const void *arguments[] = {&x, &r};
+  hova_emulation_launch launch = {};
+  launch.kernel = llvm::cantFail(device.module->find("kernel"));
+  launch.grid[0] = launch.grid[1] = launch.grid[2] = 1;
+  launch.block[0] = 64;
+  launch.block[1] = launch.block[2] = 1;
+  launch.dynamic_shared_bytes = 1024;
+  launch.arguments = arguments;
+  launch.buffers = buffers;
+  launch.buffer_count = 2;
+  return hova::emulate(launch).message;
+}
+
+#define AFTER(NAME, POINTER, BY)                                               \
+  "%" NAME " = llvm.getelementptr %" POINTER "[" #BY                           \
+  "] : (!llvm.ptr<1>) -> !llvm.ptr<1>, i32\n"
+#define LANDS(DOES, BYTE, OF, OTHER)                                           \
+  "thread \\(0, 0, 0\\): '" DOES "' at .*s 4 bytes from byte " BYTE " of '" OF \
+  "' on, which has 256 bytes: '" OTHER "' lies there$"
+
+/// An access past the end of one value is not one of the value that is there.
+TEST(Launches, name_both_values_of_an_access_that_leaves_one) {
+  struct {
+    const char *code, *expected;
+  } cases[] = {
+      {AFTER("p", "atr", 64) "%v = llvm.load %p : !llvm.ptr<1> -> i32",
+       LANDS("llvm.load", "256", "r", "x")},
+      {AFTER("p", "atr", 64) "llvm.store %thread, %p : i32, !llvm.ptr<1>",
+       LANDS("llvm.store", "256", "r", "x")},
+      {AFTER("p", "at", -64) "llvm.store %thread, %p : i32, !llvm.ptr<1>",
+       LANDS("llvm.store", "-256", "x", "r")},
+      {AFTER("p", "atr", 64) "nvvm.cp.async.shared.global %own, %p, 4, cache = "
+                             "ca : !llvm.ptr<3>, !llvm.ptr<1>\n" COMMIT WAIT(0),
+       LANDS("nvvm.cp.async.shared.global", "256", "r", "x")},
+      // Of one of two pointers, and on the way back.
+      {"%first = llvm.icmp \"ult\" %thread, %n16 : i32\n"
+       "%s = llvm.select %first, %atr, %at : i1, !llvm.ptr<1>\n" AFTER(
+           "p", "s", 64) "%v = llvm.load %p : !llvm.ptr<1> -> i32",
+       LANDS("llvm.load", "256", "r", "x")},
+      {AFTER("a", "at", 4096)
+           AFTER("p", "a", -4096) "%v = llvm.load %p : !llvm.ptr<1> -> i32",
+       "^$"}};
+  for (const auto &[code, expected] : cases) {
+    std::string message = runOnNeighbours(code);
+    EXPECT_TRUE(llvm::Regex(expected).match(message)) << message;
+  }
+}
+
 /// A loop of so many turns; of 0: without an end.
 std::string loopOf(unsigned turns, llvm::StringRef body) {
   return llvm::formatv(R"(
