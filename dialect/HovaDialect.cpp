@@ -87,8 +87,8 @@ int64_t hova::UnitsAttr::count() const {
 }
 
 int64_t hova::UnitsAttr::sizeOf(StringRef name) const {
-  for (auto [own, size] : llvm::zip(getNames(), getSizes())) {
-    if (own.getValue() == name) {
+  for (auto [dim, size] : llvm::zip(getNames(), getSizes())) {
+    if (dim.getValue() == name) {
       return size;
     }
   }

@@ -56,7 +56,7 @@ class DimMatch {
 public:
   DimMatch(const IterationSpace &space, const IterationSpace &reader)
       : space(space), reader(reader), dims(space.dims.size()) {}
-  bool match(AffineExpr own, AffineExpr other);
+  bool match(AffineExpr mine, AffineExpr other);
   std::optional<unsigned> of(unsigned dim) const { return dims[dim]; }
 
 private:
@@ -65,11 +65,11 @@ private:
 };
 } // namespace
 
-bool DimMatch::match(AffineExpr own, AffineExpr other) {
-  if (own.getKind() != other.getKind()) {
+bool DimMatch::match(AffineExpr mine, AffineExpr other) {
+  if (mine.getKind() != other.getKind()) {
     return false;
   }
-  if (auto dim = dyn_cast<AffineDimExpr>(own)) {
+  if (auto dim = dyn_cast<AffineDimExpr>(mine)) {
     unsigned number = cast<AffineDimExpr>(other).getPosition();
     std::optional<unsigned> &known = dims[dim.getPosition()];
     bool isNew = !known;
@@ -77,12 +77,12 @@ bool DimMatch::match(AffineExpr own, AffineExpr other) {
     return *known == number &&
            space.dims[dim.getPosition()].size == reader.dims[number].size;
   }
-  if (auto binary = dyn_cast<AffineBinaryOpExpr>(own)) {
+  if (auto binary = dyn_cast<AffineBinaryOpExpr>(mine)) {
     auto same = cast<AffineBinaryOpExpr>(other);
     return match(binary.getLHS(), same.getLHS()) &&
            match(binary.getRHS(), same.getRHS());
   }
-  return own == other;
+  return mine == other;
 }
 
 bool keepsUnits(const IterationSpace &space, const IterationSpace &reader,
@@ -92,14 +92,15 @@ bool keepsUnits(const IterationSpace &space, const IterationSpace &reader,
     return false;
   }
   DimMatch dims(space, reader);
-  for (auto [own, other] : llvm::zip(written.getResults(), read.getResults())) {
-    if (!dims.match(own, other)) {
+  for (auto [mine, other] :
+       llvm::zip(written.getResults(), read.getResults())) {
+    if (!dims.match(mine, other)) {
       return false;
     }
   }
   return llvm::all_of(space.units, [&](unsigned unit) {
-    std::optional<unsigned> own = dims.of(unit);
-    return own && reader.dims[*own].type == utils::IteratorType::parallel;
+    std::optional<unsigned> dim = dims.of(unit);
+    return dim && reader.dims[*dim].type == utils::IteratorType::parallel;
   });
 }
 

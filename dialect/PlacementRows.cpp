@@ -41,9 +41,9 @@ Value WindowAttr::emitRow(ImplicitLocOpBuilder &builder, Value row,
   int64_t across = getGridWidth() / getWidth();
   Value token = b.rem(row, area), window = b.div(row, area);
   Value entry = b.div(window, countWindows());
-  Value own = b.rem(window, countWindows());
-  Value top = b.mul(b.div(own, across), getHeight());
-  Value left = b.mul(b.rem(own, across), getWidth());
+  Value number = b.rem(window, countWindows());
+  Value top = b.mul(b.div(number, across), getHeight());
+  Value left = b.mul(b.rem(number, across), getWidth());
   auto rolled = [&](Value first, Value step, int64_t shift, int64_t size) {
     Value place = b.add(b.add(first, step), shift);
     return shift ? b.rem(place, size) : place;

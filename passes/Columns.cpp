@@ -70,7 +70,7 @@ bool isColumnGroup(Operation *op, int64_t groupWidth) {
 
 std::optional<ColumnRange> StageColumns::find(Operation *op) const {
   int64_t width = shapeOf(op->getResult(0)).back();
-  std::optional<ColumnRange> own;
+  std::optional<ColumnRange> found;
   for (Value operand : op->getOperands()) {
     auto known = ranges.find(operand.getDefiningOp());
     if (known == ranges.end()) {
@@ -81,15 +81,15 @@ std::optional<ColumnRange> StageColumns::find(Operation *op) const {
       range.from += slice.getOffset();
       range.to = range.from + width;
     }
-    if (range.to - range.from != width || (own && !(*own == range))) {
+    if (range.to - range.from != width || (found && !(*found == range))) {
       return std::nullopt;
     }
-    own = range;
+    found = range;
   }
-  if (!own && (ranges.empty() || whole.to == width)) {
+  if (!found && (ranges.empty() || whole.to == width)) {
     return ColumnRange{0, width};
   }
-  return own;
+  return found;
 }
 
 void StageColumns::add(Operation *op) {

@@ -75,12 +75,12 @@ bool keepsUnits(Operation *first, Operation *op) {
     return false;
   }
   IterationSpace space = written.getIterationSpace();
-  IterationSpace own = reader.getIterationSpace();
+  IterationSpace readerSpace = reader.getIterationSpace();
   bool reads = false;
   for (OpOperand &operand : op->getOpOperands()) {
     if (operand.get() == first->getResult(0)) {
       reads = true;
-      if (!keepsUnits(space, own, operand.getOperandNumber())) {
+      if (!keepsUnits(space, readerSpace, operand.getOperandNumber())) {
         return false;
       }
     }

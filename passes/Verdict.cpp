@@ -129,8 +129,8 @@ void hova::inheritVerdicts(Operation *to, Operation *from) {
   auto inherited = from->getAttrOfType<DictionaryAttr>(kRewritesAttr);
   if (inherited) {
     NamedAttrList entries(inherited);
-    if (auto own = to->getAttrOfType<DictionaryAttr>(kRewritesAttr)) {
-      for (NamedAttribute entry : own) {
+    if (auto present = to->getAttrOfType<DictionaryAttr>(kRewritesAttr)) {
+      for (NamedAttribute entry : present) {
         entries.set(entry.getName(), entry.getValue());
       }
     }

@@ -132,11 +132,11 @@ static hova_status create(const hova_program *program,
   if (status != HOVA_OK) {
     return status;
   }
-  hova_options own = *options;
+  hova_options settings = *options;
   if (program->alternative && !options->target && context->machine->is_gpu) {
-    own.threads = 0;
+    settings.threads = 0;
   }
-  status = context->machine->start(context, &own);
+  status = context->machine->start(context, &settings);
   if (status != HOVA_OK) {
     *error = context->error;
     hova_destroy(context);

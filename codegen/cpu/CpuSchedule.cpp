@@ -16,50 +16,51 @@ static bool hasBlocks(Division division) {
 
 FailureOr<CpuSchedule> CpuSchedule::of(KernelOp kernel) {
   ScheduleAttrInterface given = kernel.getScheduleAttr();
-  auto own = dyn_cast_or_null<CpuScheduleAttr>(given);
-  if (given && !own) {
+  auto schedule = dyn_cast_or_null<CpuScheduleAttr>(given);
+  if (given && !schedule) {
     return kernel.emitOpError("expects the schedule of a CPU, "
                               "'#hova_cpu.schedule', got ")
            << given;
   }
-  if (!kernel.getUnits() || !own) {
+  if (!kernel.getUnits() || !schedule) {
     return kernel.emitOpError("has no complete schedule: run assign first");
   }
-  if (hasBlocks(divisionOf(kernel)) && (!own.getKBlock() || !own.getBlock())) {
+  if (hasBlocks(divisionOf(kernel)) &&
+      (!schedule.getKBlock() || !schedule.getBlock())) {
     return kernel.emitOpError("expects 'k_block' and 'block' in the schedule "
                               "of a kernel whose units are rows or panels, "
                               "got ")
-           << own;
+           << schedule;
   }
   if (divisionOf(kernel) == Division::inner &&
-      own.getTile().columns % CpuFacts::lineElements != 0) {
+      schedule.getTile().columns % CpuFacts::lineElements != 0) {
     return kernel.emitOpError("expects whole lines of ")
            << CpuFacts::lineElements << " columns in the tile of a kernel "
-           << "whose units are no rows, got " << own;
+           << "whose units are no rows, got " << schedule;
   }
   auto recipe = dyn_cast_or_null<CpuRecipeOpInterface>(firstOf(kernel));
-  if (own.getPairs() && !(recipe && recipe.canMultiplyPairs())) {
+  if (schedule.getPairs() && !(recipe && recipe.canMultiplyPairs())) {
     return kernel.emitOpError("expects 'pairs' only in the schedule of an "
                               "operation that can multiply pairs, such as an "
                               "attention by softmax that reads bf16, got ")
-           << own;
+           << schedule;
   }
   return read(kernel);
 }
 
 CpuSchedule CpuSchedule::read(KernelOp kernel) {
-  auto own = cast<CpuScheduleAttr>(kernel.getScheduleAttr());
+  auto chosen = cast<CpuScheduleAttr>(kernel.getScheduleAttr());
   CpuSchedule schedule;
   schedule.division = divisionOf(kernel);
-  schedule.tileRows = own.getTile().rows;
-  schedule.tileColumns = own.getTile().columns;
-  schedule.lanes = own.getLanes();
-  schedule.grain = own.getGrain();
-  schedule.kBlock = own.getKBlock().value_or(schedule.kBlock);
-  schedule.block = own.getBlock().value_or(schedule.block);
+  schedule.tileRows = chosen.getTile().rows;
+  schedule.tileColumns = chosen.getTile().columns;
+  schedule.lanes = chosen.getLanes();
+  schedule.grain = chosen.getGrain();
+  schedule.kBlock = chosen.getKBlock().value_or(schedule.kBlock);
+  schedule.block = chosen.getBlock().value_or(schedule.block);
   schedule.reductionSplit =
-      own.getReductionSplit().value_or(schedule.reductionSplit);
-  schedule.pairs = own.getPairs();
+      chosen.getReductionSplit().value_or(schedule.reductionSplit);
+  schedule.pairs = chosen.getPairs();
   return schedule;
 }
 

@@ -104,7 +104,7 @@ ParseResult ParameterText::parse(ArrayRef<StringRef> needed) {
 }
 
 ParseResult ParameterText::parseOne() {
-  SMLoc own = parser.getCurrentLocation();
+  SMLoc place = parser.getCurrentLocation();
   StringRef name;
   if (parser.parseKeyword(&name)) {
     return failure();
@@ -114,12 +114,12 @@ ParseResult ParameterText::parseOne() {
       continue;
     }
     if (llvm::is_contained(seen, name)) {
-      return parser.emitError(own) << "'" << name << "' is there twice";
+      return parser.emitError(place) << "'" << name << "' is there twice";
     }
     seen.push_back(known);
     return read();
   }
-  return parser.emitError(own)
+  return parser.emitError(place)
          << "expects one of "
          << llvm::join(llvm::make_first_range(readers), ", ") << ", got '"
          << name << "'";
@@ -129,14 +129,15 @@ ParseResult ParameterText::parseTile(std::optional<RegisterTile> &tile) {
   if (parser.parseEqual()) {
     return failure();
   }
-  SMLoc own = parser.getCurrentLocation();
+  SMLoc place = parser.getCurrentLocation();
   SmallVector<int64_t> sizes;
   if (parser.parseDimensionList(sizes, /*allowDynamic=*/false,
                                 /*withTrailingX=*/false)) {
     return failure();
   }
   if (sizes.size() != 2) {
-    return parser.emitError(own, "expects rows and columns of a tile, as 6x64");
+    return parser.emitError(place,
+                            "expects rows and columns of a tile, as 6x64");
   }
   tile = RegisterTile{sizes[0], sizes[1]};
   return success();

@@ -132,14 +132,14 @@ LogicalResult DumpCheck::checkModule() {
 
 /// Inputs and outputs by the names and ranges that the description gives them.
 LogicalResult DumpCheck::checkLabels(ArrayRef<DictionaryAttr> labels) {
-  SmallVector<DictionaryAttr> own;
+  SmallVector<DictionaryAttr> present;
   for (unsigned i = 0, e = main.getNumArguments(); i < e; ++i) {
-    own.push_back(main.getArgAttrDict(i));
+    present.push_back(main.getArgAttrDict(i));
   }
   for (unsigned i = 0, e = main.getNumResults(); i < e; ++i) {
-    own.push_back(main.getResultAttrDict(i));
+    present.push_back(main.getResultAttrDict(i));
   }
-  for (auto [index, pair] : llvm::enumerate(llvm::zip_equal(labels, own))) {
+  for (auto [index, pair] : llvm::enumerate(llvm::zip_equal(labels, present))) {
     auto [label, given] = pair;
     for (StringRef name : {"hova.name", "hova.range"}) {
       Attribute expected = label ? label.get(name) : Attribute();

@@ -192,11 +192,11 @@ llvm::Error ProgramFile::write(ArrayRef<StringRef> code) {
 llvm::Expected<LogicalResult>
 ProgramFile::generate(SmallVectorImpl<std::string> &units) {
   return forEach([&](Compiler &program) -> llvm::Expected<LogicalResult> {
-    auto own = program.generate();
-    if (failed(own)) {
+    auto objects = program.generate();
+    if (failed(objects)) {
       return failure();
     }
-    llvm::move(*own, std::back_inserter(units));
+    llvm::move(*objects, std::back_inserter(units));
     return success();
   });
 }

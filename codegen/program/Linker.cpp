@@ -61,11 +61,11 @@ private:
 /// One that came with hova, else the one of the system that hova was built
 /// with.
 static std::string findLinker() {
-  auto own = findOwnFile("ld.lld");
-  if (own) {
-    return *own;
+  auto linker = findOwnFile("ld.lld");
+  if (linker) {
+    return *linker;
   }
-  llvm::consumeError(own.takeError());
+  llvm::consumeError(linker.takeError());
   return HOVA_LLD_PATH;
 }
 

@@ -74,17 +74,17 @@ namespace {
 class UnlimitedChildren {
 public:
   UnlimitedChildren() {
-    ::getrlimit(RLIMIT_DATA, &own);
-    rlimit raised = own;
+    ::getrlimit(RLIMIT_DATA, &before);
+    rlimit raised = before;
     raised.rlim_cur = raised.rlim_max;
     ::setrlimit(RLIMIT_DATA, &raised);
   }
-  ~UnlimitedChildren() { ::setrlimit(RLIMIT_DATA, &own); }
+  ~UnlimitedChildren() { ::setrlimit(RLIMIT_DATA, &before); }
   UnlimitedChildren(const UnlimitedChildren &) = delete;
   UnlimitedChildren &operator=(const UnlimitedChildren &) = delete;
 
 private:
-  rlimit own = {};
+  rlimit before = {};
 };
 
 } // namespace

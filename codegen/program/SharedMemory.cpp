@@ -17,24 +17,25 @@ namespace hova {
 LogicalResult verifySharedMemory(ModuleOp first, StringRef firstLevel,
                                  ModuleOp other, StringRef otherLevel) {
   auto main = first.lookupSymbol<func::FuncOp>("main");
-  auto own = other.lookupSymbol<func::FuncOp>("main");
-  if (!main || !own) {
+  auto otherMain = other.lookupSymbol<func::FuncOp>("main");
+  if (!main || !otherMain) {
     return other.emitError("level ")
            << otherLevel << " has no function 'main' that shares memory with "
            << "level " << firstLevel;
   }
   for (StringRef name :
        {kArenaBytesAttr, kImageBytesAttr, kInputsAttr, kTypesAttr}) {
-    if (main->getAttr(name) != own->getAttr(name)) {
-      return own.emitError("levels of a program share its memory, but '")
+    if (main->getAttr(name) != otherMain->getAttr(name)) {
+      return otherMain.emitError("levels of a program share its memory, but '")
              << name << "' is " << main->getAttr(name) << " of level "
-             << firstLevel << " and " << own->getAttr(name) << " of level "
-             << otherLevel;
+             << firstLevel << " and " << otherMain->getAttr(name)
+             << " of level " << otherLevel;
     }
   }
   if (weightDigest(first) != weightDigest(other)) {
-    return own.emitError("levels of a program share its weights, but those of "
-                         "level ")
+    return otherMain.emitError(
+               "levels of a program share its weights, but those of "
+               "level ")
            << otherLevel << " stand elsewhere than those of level "
            << firstLevel;
   }

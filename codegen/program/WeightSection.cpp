@@ -199,8 +199,8 @@ llvm::Error placePackedWeights(llvm::MutableArrayRef<char> file,
                 keepBeside);
   }
   for (int i = 0; i < header.e_phnum; ++i) {
-    uint64_t own = header.e_phoff + i * sizeof(Elf64_Phdr);
-    auto segment = readAt<Elf64_Phdr>(file, own);
+    uint64_t entry = header.e_phoff + i * sizeof(Elf64_Phdr);
+    auto segment = readAt<Elf64_Phdr>(file, entry);
     if (segment.p_type == PT_LOAD && segment.p_vaddr == section.sh_addr &&
         segment.p_filesz == 0 && segment.p_memsz == bytes) {
       segment.p_offset = section.sh_offset = offset;
@@ -208,7 +208,7 @@ llvm::Error placePackedWeights(llvm::MutableArrayRef<char> file,
       segment.p_flags = PF_R;
       section.sh_type = SHT_PROGBITS;
       section.sh_flags = SHF_ALLOC | SHF_X86_64_LARGE;
-      writeAt(file, own, segment);
+      writeAt(file, entry, segment);
       writeAt(file, place, section);
       return llvm::Error::success();
     }

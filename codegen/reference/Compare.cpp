@@ -230,9 +230,9 @@ void PlainError::addRun(const HostTensor &plain, const HostTensor &exact) {
   int64_t finite = 0;
   for (int64_t i = 0, e = exact.size(); i < e; ++i) {
     if (std::isfinite(exact.at(i)) && std::isfinite(plain.at(i))) {
-      double own = std::abs(plain.at(i) - exact.at(i));
-      max = std::max(max, own);
-      squares += own * own;
+      double difference = std::abs(plain.at(i) - exact.at(i));
+      max = std::max(max, difference);
+      squares += difference * difference;
       ++finite;
     }
   }
@@ -319,11 +319,11 @@ static Comparison compareToSpread(const HostTensor &got,
     if (!isAlone(got.at(i), plain.at(i), want.at(i))) {
       continue;
     }
-    double own = spread.empty() ? 0 : spread[i];
+    double width = spread.empty() ? 0 : spread[i];
     ElementDifference found = {i, got.at(i), want.at(i),
                                std::abs(got.at(i) - want.at(i)),
-                               policy.plainFactor * own + margin};
-    squares += own * own;
+                               policy.plainFactor * width + margin};
+    squares += width * width;
     errors.add(i, found.got, found.want, found.bound);
     if (found.error * nearest.bound > nearest.error * found.bound) {
       nearest = found;
@@ -342,8 +342,9 @@ static Comparison compareToSpread(const HostTensor &got,
 /// What is told of both kinds of elements: of the one that is refused, or else
 /// nearer to its bounds.
 static Comparison join(Comparison a, Comparison b) {
-  auto excess = [](const Comparison &own) {
-    return std::max(own.maxError / own.maxBound, own.rmsError / own.rmsBound);
+  auto excess = [](const Comparison &compared) {
+    return std::max(compared.maxError / compared.maxBound,
+                    compared.rmsError / compared.rmsBound);
   };
   bool isNearer = b.compared > 0 &&
                   ((a.compared == 0 && a.within) || excess(b) > excess(a));

@@ -82,18 +82,19 @@ MeaningCheck::makeArguments(func::FuncOp function) {
              << "' is no tensor of static shape, but " << type;
     }
     Type element = shaped.getElementType();
-    uint64_t own = seed * 1000003 + index;
+    uint64_t drawn = seed * 1000003 + index;
     if (element.isInteger(1)) {
-      arguments.push_back(makeMask(shaped.getShape(), InputKind::Random, own));
+      arguments.push_back(
+          makeMask(shaped.getShape(), InputKind::Random, drawn));
     } else if (isa<IntegerType>(element)) {
       auto range =
           function.getArgAttrOfType<DenseI64ArrayAttr>(index, "hova.range");
       arguments.push_back(makeIds(shaped.getShape(), range ? range[0] : 0,
                                   range ? range[1] : 2, InputKind::Random,
-                                  own));
+                                  drawn));
     } else {
       arguments.push_back(
-          makeNumbers(shaped.getShape(), InputKind::Random, own));
+          makeNumbers(shaped.getShape(), InputKind::Random, drawn));
     }
   }
   return arguments;

@@ -80,11 +80,11 @@ nestRegisteredExtensions(const PassSelection &selection) {
           "' at the extension point '" + extension.point +
           "', which there is not; 'hova --list-phases' shows what there is");
     }
-    llvm::Expected<Extension> own = nestPasses(extension);
-    if (!own) {
+    llvm::Expected<Extension> one = nestPasses(extension);
+    if (!one) {
       return llvm::createStringError("a plugin registers '" + extension.passes +
                                      "' at '" + extension.point +
-                                     "': " + toString(own.takeError()));
+                                     "': " + toString(one.takeError()));
     }
     StringRef name = extension.getOptionalName();
     if (!name.empty() && !isPass(extension)) {
@@ -94,7 +94,7 @@ nestRegisteredExtensions(const PassSelection &selection) {
           "' as optional, which one pass can be, with its options");
     }
     if (name.empty() || selection.runs(name)) {
-      nested.push_back(std::move(*own));
+      nested.push_back(std::move(*one));
     }
   }
   return nested;

@@ -57,21 +57,22 @@ struct Attention {
   ScoreRegion region;
   SmallVector<const HostTensor *> captured;
 
-  std::vector<int64_t> seenKeys(int64_t head, int64_t own) const;
+  std::vector<int64_t> seenKeys(int64_t head, int64_t queryBlock) const;
 
 private:
-  SmallVector<int64_t> seenBlocks(int64_t head, int64_t own) const;
+  SmallVector<int64_t> seenBlocks(int64_t head, int64_t queryBlock) const;
 };
 
 } // namespace
 
 /// Blocks that the queries of block `own` see, as often as they do.
-SmallVector<int64_t> Attention::seenBlocks(int64_t head, int64_t own) const {
-  bool seesAll = own == 0 || own == blocks - 1;
+SmallVector<int64_t> Attention::seenBlocks(int64_t head,
+                                           int64_t queryBlock) const {
+  bool seesAll = queryBlock == 0 || queryBlock == blocks - 1;
   SmallVector<int64_t> seen;
   for (int64_t other : llvm::seq(blocks)) {
     bool isGlobal = other == 0 || other == blocks - 1;
-    bool isNeighbour = std::abs(other - own) <= 1;
+    bool isNeighbour = std::abs(other - queryBlock) <= 1;
     if (seesAll || isGlobal || isNeighbour) {
       seen.push_back(other);
     }
@@ -82,7 +83,7 @@ SmallVector<int64_t> Attention::seenBlocks(int64_t head, int64_t own) const {
   int64_t count = random->getShape()[2];
   for (int64_t entry : llvm::seq(count)) {
     int64_t drawn = static_cast<int64_t>(
-        random->at((head * (blocks - 2) + own - 1) * count + entry));
+        random->at((head * (blocks - 2) + queryBlock - 1) * count + entry));
     if (drawn >= 0 && drawn < blocks) {
       seen.push_back(drawn);
     }
@@ -91,7 +92,8 @@ SmallVector<int64_t> Attention::seenBlocks(int64_t head, int64_t own) const {
 }
 
 /// The keys that the queries of block `own` see, as often as they do.
-std::vector<int64_t> Attention::seenKeys(int64_t head, int64_t own) const {
+std::vector<int64_t> Attention::seenKeys(int64_t head,
+                                         int64_t queryBlock) const {
   std::vector<int64_t> seen;
   auto see = [&](int64_t begin, int64_t end) {
     for (int64_t key = begin; key < end; ++key) {
@@ -102,7 +104,7 @@ std::vector<int64_t> Attention::seenKeys(int64_t head, int64_t own) const {
     see(0, columns);
     return seen;
   }
-  for (int64_t other : seenBlocks(head, own)) {
+  for (int64_t other : seenBlocks(head, queryBlock)) {
     see(other * block, std::min((other + 1) * block, keys));
   }
   return seen;
@@ -176,14 +178,14 @@ static void weightsRow(const Attention &attention, ScoreRow<T> &scores,
 template <typename T>
 static void softmaxRow(const Attention &attention, HeadScores<T> &scores,
                        int64_t query, MutableArrayRef<T> row, T *given) {
-  ScoreRow<T> &own = scores.run(query, row.data());
+  ScoreRow<T> &scored = scores.run(query, row.data());
   std::vector<bool> kept = scores.findKept(query);
-  llvm::copy(own.scores(), row.begin());
+  llvm::copy(scored.scores(), row.begin());
   if (given) {
-    std::copy_n(own.carried()->data(), attention.keys, given);
+    std::copy_n(scored.carried()->data(), attention.keys, given);
   }
   if (attention.normalization != Normalization::softmax) {
-    return weightsRow(attention, own, row);
+    return weightsRow(attention, scored, row);
   }
   T peak = -std::numeric_limits<T>::infinity();
   bool any = false, undefined = false;

@@ -69,13 +69,13 @@ LogicalResult LinearPartsOp::evaluate(ArrayRef<HostTensor> operands,
     T *to = result.mutableAs<T>();
     for (int64_t part = 0; part < shape.front(); ++part) {
       for (int64_t row = 0; row < rows; ++row) {
-        const T *own = input.data() + row * depth + part * size;
+        const T *part0 = input.data() + row * depth + part * size;
         for (int64_t column = 0; column < columns; ++column, ++to) {
           const T *w =
               table.data() + part * size * rowStep + column * columnStep;
           *to = 0;
           for (int64_t k = 0; k < size; ++k) {
-            *to += own[k] * w[k * rowStep];
+            *to += part0[k] * w[k * rowStep];
           }
         }
       }

@@ -464,7 +464,7 @@ SummaryAttentionOp::evaluate(ArrayRef<HostTensor> operands,
         merge(sums, block);
       }
       // Of a causal block: the blocks before it, and its keys so far.
-      std::optional<KeySums<T>> own;
+      std::optional<KeySums<T>> blockSums;
       for (int64_t i = 0; i < queries; ++i) {
         T *row = result.mutableAs<T>() +
                  ((entry * queries + i) * features.heads + head) *
@@ -476,17 +476,17 @@ SummaryAttentionOp::evaluate(ArrayRef<HostTensor> operands,
         }
         if (i % size == 0) {
           if (getMerged()) {
-            own.emplace(features);
-            merge(*own, i / size);
+            blockSums.emplace(features);
+            merge(*blockSums, i / size);
           } else {
             if (i > 0) {
               merge(sums, i / size - 1);
             }
-            own.emplace(sums);
+            blockSums.emplace(sums);
           }
         }
-        keys->add(*own, entry, head, i, i + 1);
-        own->read(projection, row);
+        keys->add(*blockSums, entry, head, i, i + 1);
+        blockSums->read(projection, row);
       }
     });
   });
@@ -525,9 +525,9 @@ LogicalResult ProjectTokensOp::evaluate(ArrayRef<HostTensor> operands,
       T *row = sums + unit * width;
       std::fill_n(row, width, T(0));
       for (int64_t j = 0; j < tokens; ++j) {
-        T own = weights[j * projected + r];
+        T weight = weights[j * projected + r];
         for (int64_t c = 0; c < width; ++c) {
-          row[c] += own * numbers[(entry * tokens + j) * width + c];
+          row[c] += weight * numbers[(entry * tokens + j) * width + c];
         }
       }
     });

@@ -206,7 +206,7 @@ LogicalResult WindowBiasOp::evaluate(ArrayRef<HostTensor> operands,
     T maskValue = static_cast<T>(getMaskValue().convertToDouble());
     T *out = result.mutableAs<T>();
     for (int64_t number = 0; number < classes; ++number) {
-      WindowClass own = WindowClass::of(rule, number);
+      WindowClass windowClass = WindowClass::of(rule, number);
       for (int64_t head = 0; head < heads; ++head) {
         for (int64_t i = 0; i < tokens; ++i) {
           for (int64_t j = 0; j < tokens; ++j) {
@@ -215,7 +215,8 @@ LogicalResult WindowBiasOp::evaluate(ArrayRef<HostTensor> operands,
             int64_t row =
                 (dy + height - 1) * (2 * width - 1) + (dx + width - 1);
             T bias = table ? table->as<T>()[row * heads + head] : T(0);
-            *out++ = own.separates(rule, i, j) ? bias + maskValue : bias;
+            *out++ =
+                windowClass.separates(rule, i, j) ? bias + maskValue : bias;
           }
         }
       }

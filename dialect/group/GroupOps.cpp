@@ -215,7 +215,9 @@ LogicalResult GroupLoadOp::verify() {
 /// Operands may be a product's where the result is partial.
 static LogicalResult verifyBody(Operation *op, OperandRange operands,
                                 TileType result, Block &body) {
-  auto fits = [](int64_t own, int64_t all) { return own == 1 || own == all; };
+  auto fits = [](int64_t extent, int64_t all) {
+    return extent == 1 || extent == all;
+  };
   if (body.getNumArguments() != operands.size() + 2) {
     return op->emitOpError("expects a body of ")
            << operands.size() + 2 << " arguments, got "

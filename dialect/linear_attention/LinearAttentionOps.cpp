@@ -72,9 +72,10 @@ static LogicalResult verifyKeyValid(Operation *op, Value valid,
 
 static LogicalResult verifyConstants(Operation *op, const APFloat &scale,
                                      ArrayRef<APFloat> others) {
-  bool good = scale.isFinite() && llvm::all_of(others, [](const APFloat &own) {
-                return own.isFinite() && !(own < APFloat(0.0));
-              });
+  bool good =
+      scale.isFinite() && llvm::all_of(others, [](const APFloat &number) {
+        return number.isFinite() && !(number < APFloat(0.0));
+      });
   if (!good) { // C6, C7, C8
     return op->emitOpError("expects a finite scale, and a finite eps, "
                            "stabilizer and denominator_eps of at least 0");
@@ -83,10 +84,10 @@ static LogicalResult verifyConstants(Operation *op, const APFloat &scale,
 }
 
 static LogicalResult verifyResult(Operation *op, ArrayRef<int64_t> expected) {
-  ArrayRef<int64_t> own = shapeOf(op->getResult(0));
-  if (!agree(own, expected)) { // C5, C7
+  ArrayRef<int64_t> shape = shapeOf(op->getResult(0));
+  if (!agree(shape, expected)) { // C5, C7
     return op->emitOpError("expects a result of shape ")
-           << shapeText(expected) << ", got " << shapeText(own);
+           << shapeText(expected) << ", got " << shapeText(shape);
   }
   return success();
 }

@@ -97,12 +97,12 @@ ScoreForm::ScoreForm(ScoreRegion region) : region(region) {
     sources[argument] = number < ScoreRegion::kIndices ? 1u << number : data;
   }
   for (Operation &op : block) {
-    unsigned own = 0;
+    unsigned read = 0;
     for (Value operand : op.getOperands()) {
-      own |= sources.lookup(operand);
+      read |= sources.lookup(operand);
     }
     for (Value result : op.getResults()) {
-      sources[result] = own;
+      sources[result] = read;
     }
   }
   ScoreYieldOp yield = region.getYield();

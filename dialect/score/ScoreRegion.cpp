@@ -85,8 +85,8 @@ LogicalResult verifyScoreRegion(Operation *op, Region &region,
                            "the captured tensors, which end with "
                            "'hova.score_yield'");
   }
-  for (Operation &own : block) {
-    if (failed(verifyScoreOperation(&own))) {
+  for (Operation &op : block) {
+    if (failed(verifyScoreOperation(&op))) {
       return failure();
     }
   }
@@ -221,9 +221,9 @@ Value ScoreWriter::isNotLater(int64_t group, int64_t shift) {
   }
   // The first key of the next group.
   Value size = integer(group);
-  Value own = arith::FloorDivSIOp::create(b, position, size);
-  Value limit =
-      arith::MulIOp::create(b, arith::AddIOp::create(b, own, integer(1)), size);
+  Value quotient = arith::FloorDivSIOp::create(b, position, size);
+  Value limit = arith::MulIOp::create(
+      b, arith::AddIOp::create(b, quotient, integer(1)), size);
   return arith::CmpIOp::create(b, arith::CmpIPredicate::slt, region.getKey(),
                                limit);
 }

@@ -33,8 +33,8 @@ VisitedKeys::VisitedKeys(const ScoreForm &form, const ScoreExtents &extents,
     RowSpan asked[] = {blocks.front(), blocks[blocks.size() / 2],
                        blocks.back()};
     mayHaveGaps = llvm::any_of(asked, [&](const RowSpan &block) {
-      Range own = findTiles(block);
-      return own.gapBegin < own.gapEnd;
+      Range range = findTiles(block);
+      return range.gapBegin < range.gapEnd;
     });
   }
   for (const RowSpan &block : blocks) {
@@ -44,25 +44,27 @@ VisitedKeys::VisitedKeys(const ScoreForm &form, const ScoreExtents &extents,
     // Ends, first whole tiles and first ones of a gap take the most so far,
     // the others the least to come: each block visits what it must.
     Range most = {0, 0, 0, 0}, least = {tiles, tiles, tiles, tiles, 0, tiles};
-    for (auto &[row, own] : ranges) {
-      own.end = most.end = std::max(most.end, own.end);
-      if (own.wholeBegin == own.wholeEnd) {
+    for (auto &[row, range] : ranges) {
+      range.end = most.end = std::max(most.end, range.end);
+      if (range.wholeBegin == range.wholeEnd) {
         // No whole ones: where they cost the other blocks least.
-        own.wholeBegin = own.wholeEnd = std::max(most.wholeBegin, own.begin);
+        range.wholeBegin = range.wholeEnd =
+            std::max(most.wholeBegin, range.begin);
       }
-      own.wholeBegin = most.wholeBegin =
-          std::max(most.wholeBegin, own.wholeBegin);
-      if (own.gapBegin == own.gapEnd) {
-        own.gapBegin = own.gapEnd = std::max(most.gapEnd, own.begin);
+      range.wholeBegin = most.wholeBegin =
+          std::max(most.wholeBegin, range.wholeBegin);
+      if (range.gapBegin == range.gapEnd) {
+        range.gapBegin = range.gapEnd = std::max(most.gapEnd, range.begin);
       }
-      most.gapEnd = std::max(most.gapEnd, own.gapEnd);
-      own.gapBegin = most.gapBegin = std::max(most.gapBegin, own.gapBegin);
+      most.gapEnd = std::max(most.gapEnd, range.gapEnd);
+      range.gapBegin = most.gapBegin = std::max(most.gapBegin, range.gapBegin);
     }
     for (auto entry = ranges.rbegin(); entry != ranges.rend(); ++entry) {
-      Range &own = entry->second;
-      own.begin = least.begin = std::min(least.begin, own.begin);
-      own.wholeEnd = least.wholeEnd = std::min(least.wholeEnd, own.wholeEnd);
-      own.gapEnd = least.gapEnd = std::min(least.gapEnd, own.gapEnd);
+      Range &range = entry->second;
+      range.begin = least.begin = std::min(least.begin, range.begin);
+      range.wholeEnd = least.wholeEnd =
+          std::min(least.wholeEnd, range.wholeEnd);
+      range.gapEnd = least.gapEnd = std::min(least.gapEnd, range.gapEnd);
     }
   }
 }
@@ -74,11 +76,11 @@ const VisitedKeys::Range &VisitedKeys::at(const RowSpan &block) const {
 ScoreTileCounts VisitedKeys::countTiles(int64_t queries) const {
   ScoreTileCounts counts{queries, step};
   for (const auto &[height, ranges] : byHeight) {
-    for (const auto &[row, own] : ranges) {
-      int64_t visited = own.count();
-      int64_t begin = std::max(own.wholeBegin, own.begin);
+    for (const auto &[row, range] : ranges) {
+      int64_t visited = range.count();
+      int64_t begin = std::max(range.wholeBegin, range.begin);
       int64_t whole =
-          std::max<int64_t>(std::min(own.wholeEnd, own.end) - begin, 0);
+          std::max<int64_t>(std::min(range.wholeEnd, range.end) - begin, 0);
       counts.skipped += tiles - visited;
       counts.whole += whole;
       counts.mixed += visited - whole;
@@ -147,8 +149,8 @@ VisitedKeys::findGap(const RowSpan &block, int64_t begin, int64_t end) const {
   }
   llvm::sort(unseen);
   Span longest = {begin, begin}, run = longest;
-  for (const Span &own : unseen) {
-    run = {own.first == run.second ? run.first : own.first, own.second};
+  for (const Span &span : unseen) {
+    run = {span.first == run.second ? run.first : span.first, span.second};
     if (run.second - run.first > longest.second - longest.first) {
       longest = run;
     }
@@ -157,33 +159,35 @@ VisitedKeys::findGap(const RowSpan &block, int64_t begin, int64_t end) const {
 }
 
 VisitedKeys::Range VisitedKeys::findTiles(const RowSpan &block) const {
-  Range own;
-  own.end = findLeast(
+  Range range;
+  range.end = findLeast(
       0, tiles, [&](int64_t first) { return seesNone(block, first, tiles); });
   // The fewest tiles at the end in front of which no key is seen.
-  own.begin = own.end - findLeast(0, own.end, [&](int64_t count) {
-                return seesNone(block, 0, own.end - count);
-              });
+  range.begin = range.end - findLeast(0, range.end, [&](int64_t count) {
+                  return seesNone(block, 0, range.end - count);
+                });
   if (mayHaveGaps) {
-    std::tie(own.gapBegin, own.gapEnd) = findGap(block, own.begin, own.end);
+    std::tie(range.gapBegin, range.gapEnd) =
+        findGap(block, range.begin, range.end);
   }
   // Whole ones after the gap: around the middle, at the beginning or at the
   // end.
-  int64_t start = std::max(own.begin, own.gapEnd);
-  own.wholeBegin = own.wholeEnd = own.end;
-  for (int64_t from : {(start + own.end) / 2, start, own.end}) {
+  int64_t start = std::max(range.begin, range.gapEnd);
+  range.wholeBegin = range.wholeEnd = range.end;
+  for (int64_t from : {(start + range.end) / 2, start, range.end}) {
     int64_t first = findLeast(start, from, [&](int64_t begin) {
       return seesAll(block, begin, from);
     });
-    int64_t last = own.end - findLeast(0, own.end - from, [&](int64_t count) {
-                     return seesAll(block, from, own.end - count);
-                   });
-    if (last - first > own.wholeEnd - own.wholeBegin) {
-      own.wholeBegin = first;
-      own.wholeEnd = last;
+    int64_t last =
+        range.end - findLeast(0, range.end - from, [&](int64_t count) {
+          return seesAll(block, from, range.end - count);
+        });
+    if (last - first > range.wholeEnd - range.wholeBegin) {
+      range.wholeBegin = first;
+      range.wholeEnd = last;
     }
   }
-  return own;
+  return range;
 }
 
 bool VisitedKeys::areSome(const ScoreForm &form, const ScoreExtents &extents,
@@ -198,8 +202,8 @@ bool VisitedKeys::areSome(const ScoreForm &form, const ScoreExtents &extents,
                       {std::max<int64_t>(extents.queries - height, 0), height}};
   VisitedKeys visited(form, extents, step, blocks);
   return llvm::any_of(blocks, [&](const RowSpan &block) {
-    Range own = visited.findTiles(block);
-    return own.count() < visited.tiles;
+    Range range = visited.findTiles(block);
+    return range.count() < visited.tiles;
   });
 }
 
@@ -240,9 +244,9 @@ bool mayHaveEmptyRows(const ScoreForm &form, const ScoreExtents &extents) {
   }
   ScoreBox box = extents.box();
   for (int64_t query = 0; query < extents.queries; ++query) {
-    int64_t own = query + extents.keys - extents.queries;
+    int64_t diagonal = query + extents.keys - extents.queries;
     bool isKept = false;
-    for (int64_t key : {std::clamp<int64_t>(own, 0, extents.columns - 1),
+    for (int64_t key : {std::clamp<int64_t>(diagonal, 0, extents.columns - 1),
                         extents.columns - 1, int64_t(0)}) {
       box.query = {query, query};
       box.key = {key, key};
@@ -269,8 +273,8 @@ VisitedKeys::Steps VisitedKeys::stepsOf(int64_t height,
   for (const auto &entry : ranges) {
     int64_t start = entry.first;
     for (; value < entry.second.*bound; ++value) {
-      steps.rows.push_back(findLeast(before + 1, start, [&](int64_t own) {
-        return own == start || findTiles({own, height}).*bound > value;
+      steps.rows.push_back(findLeast(before + 1, start, [&](int64_t row) {
+        return row == start || findTiles({row, height}).*bound > value;
       }));
     }
     before = start;
@@ -279,14 +283,14 @@ VisitedKeys::Steps VisitedKeys::stepsOf(int64_t height,
 }
 
 int64_t VisitedKeys::Steps::evenDistance() const {
-  int64_t own = rows.empty() ? 0 : rows.front();
+  int64_t step = rows.empty() ? 0 : rows.front();
   for (size_t i = 1; i < rows.size(); ++i) {
-    own = rows[1] - rows[0];
-    if (rows[i] - rows[i - 1] != own) {
+    step = rows[1] - rows[0];
+    if (rows[i] - rows[i - 1] != step) {
       return 0;
     }
   }
-  return own;
+  return step;
 }
 
 Value countSteps(OpBuilder &builder, Location loc, Value row,
@@ -311,9 +315,9 @@ Value countSteps(OpBuilder &builder, Location loc, Value row,
                index(steps.first));
   }
   Value sum = index(steps.first);
-  for (int64_t own : steps.rows) {
+  for (int64_t first : steps.rows) {
     Value isTaken = arith::CmpIOp::create(
-        builder, loc, arith::CmpIPredicate::sge, row, index(own));
+        builder, loc, arith::CmpIPredicate::sge, row, index(first));
     sum = add(sum, arith::SelectOp::create(builder, loc, isTaken, index(1),
                                            index(0)));
   }
@@ -343,8 +347,8 @@ VisitedTiles emitVisitedTiles(
   }
   Value start = tiles.begin;
   if (visited.haveGaps()) {
-    auto clamp = [&](Value own, Value low) {
-      return atMost(atLeast(own, low), tiles.end);
+    auto clamp = [&](Value bound, Value low) {
+      return atMost(atLeast(bound, low), tiles.end);
     };
     tiles.gapBegin = clamp(boundOf(&Range::gapBegin), tiles.begin);
     start = clamp(boundOf(&Range::gapEnd), tiles.gapBegin);
@@ -358,9 +362,9 @@ VisitedTiles emitVisitedTiles(
     tiles.wholeBegin = atLeast(atMost(tiles.wholeBegin, tiles.wholeEnd), start);
   }
   if (tiles.gapLength) {
-    for (Value *own : {&tiles.wholeBegin, &tiles.wholeEnd, &tiles.end}) {
-      if (*own) {
-        *own = arith::SubIOp::create(builder, loc, *own, tiles.gapLength);
+    for (Value *bound : {&tiles.wholeBegin, &tiles.wholeEnd, &tiles.end}) {
+      if (*bound) {
+        *bound = arith::SubIOp::create(builder, loc, *bound, tiles.gapLength);
       }
     }
   }

@@ -396,11 +396,11 @@ std::optional<RowSteps> ConcatOp::getOperandRows(unsigned index) {
   }
   int64_t first = 0;
   for (Value input : getInputs().take_front(index)) {
-    ArrayRef<int64_t> own = shapeOf(input).drop_back();
-    if (ShapedType::isDynamicShape(own)) {
+    ArrayRef<int64_t> shape = shapeOf(input).drop_back();
+    if (ShapedType::isDynamicShape(shape)) {
       return std::nullopt;
     }
-    first += staticSize(own);
+    first += staticSize(shape);
   }
   return RowSteps{first, 1};
 }

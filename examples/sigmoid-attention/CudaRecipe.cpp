@@ -29,11 +29,11 @@ private:
   using Elements = KernelBuilder::Elements;
   TileType tile(int64_t columns, Type element,
                 TileDistribution distribution = TileDistribution::product) {
-    return TileType::get(b.getContext(), {own.getRows(), columns}, element,
-                         distribution, own.getRowWarps(), 1);
+    return TileType::get(b.getContext(), {chosen.getRows(), columns}, element,
+                         distribution, chosen.getRowWarps(), 1);
   }
   /// The first key of a turn; what is after the last turn is nobody's.
-  Expr firstKey(Expr turn) { return min(turn, turns - 1) * own.getStep(); }
+  Expr firstKey(Expr turn) { return min(turn, turns - 1) * chosen.getStep(); }
   /// Begins to bring the keys and the values of a turn.
   Values copy(Expr turn, Expr slot);
   Value weigh(Value scores, Expr first);
@@ -42,7 +42,7 @@ private:
 
   GroupEmitter &e;
   KernelBuilder &b;
-  CudaScheduleAttr own;
+  CudaScheduleAttr chosen;
   sigattn::AttentionOp op;
   HeadMatrices head;
   int64_t keys, turns;
@@ -54,17 +54,17 @@ private:
 } // namespace
 
 Writer::Writer(GroupEmitter &e, sigattn::AttentionOp op)
-    : e(e), b(e.b), own(e.schedule), op(op),
+    : e(e), b(e.b), chosen(e.schedule), op(op),
       head{e.headOf(op.getQuery(), op.getHeads()),
            e.headOf(op.getKey(), op.getHeads()),
            e.headOf(op.getValue(), op.getHeads())},
       keys(shapeOf(op.getKey())[1]),
-      turns(llvm::divideCeil(keys, own.getStep())),
-      keysInside(keys % own.getStep() == 0),
-      similarity(makeSimilarity(b, own, head)) {
+      turns(llvm::divideCeil(keys, chosen.getStep())),
+      keysInside(keys % chosen.getStep() == 0),
+      similarity(makeSimilarity(b, chosen, head)) {
   auto type = cast<MemRefType>(head.values.getType());
   element = type.getElementType();
-  valuesInside = type.getDimSize(1) == own.getColumns();
+  valuesInside = type.getDimSize(1) == chosen.getColumns();
 }
 
 Writer::Values Writer::copy(Expr turn, Expr slot) {
@@ -82,8 +82,8 @@ Value Writer::weigh(Value scores, Expr first) {
   Value counted;
   if (Value valid = op.getKeyValid()) {
     // Booleans are bytes in memory, and those after the last key read as 0.
-    TileType row = tile(own.getStep(), b.f32())
-                       .with({1, own.getStep()}, b.getI32Type(),
+    TileType row = tile(chosen.getStep(), b.f32())
+                       .with({1, chosen.getStep()}, b.getI32Type(),
                              TileDistribution::product);
     counted = b.gather(row, e.matrix(valid), [&](Expr, Expr j) {
       return std::pair(e.block(2), first + j);
@@ -110,7 +110,7 @@ Writer::Values Writer::take(Expr turn, ValueRange carried) {
   Value weights = weigh(similarity->multiply({head.keys, first, slot}), first);
   Value sums = b.combineRows(Combine::add, carried[0], weights);
   // Rounded to what the values are, as the product takes them.
-  Value narrow = b.map(tile(own.getStep(), element), weights,
+  Value narrow = b.map(tile(chosen.getStep(), element), weights,
                        [](Elements x, Expr, Expr) { return x[0]; });
   Value result = GroupProductOp::create(b, narrow, values, slot, carried[1],
                                         Value(), false);
@@ -135,15 +135,15 @@ Value Writer::divide(Value sums, Value result) {
 
 void Writer::emit() {
   int64_t queries = shapeOf(op.getQuery())[1];
-  bool rowsInside = queries % own.getRows() == 0;
-  Expr row = e.block(0) * own.getRows();
+  bool rowsInside = queries % chosen.getRows() == 0;
+  Expr row = e.block(0) * chosen.getRows();
   similarity->begin(row, rowsInside);
   similarity->makeSlots(2);
-  values = b.slots({2, own.getStep(), own.getColumns()}, element);
+  values = b.slots({2, chosen.getStep(), chosen.getColumns()}, element);
   Values copies = copy(0, 0);
   similarity->awaitQueries();
   Values carried{b.fill(tile(1, b.f32(), TileDistribution::partial), 0),
-                 b.fill(tile(own.getColumns(), b.f32()), 0), b.index(0)};
+                 b.fill(tile(chosen.getColumns(), b.f32()), 0), b.index(0)};
   llvm::append_range(carried, copies);
   carried = b.loop(turns, carried,
                    [&](Expr turn, ValueRange in) { return take(turn, in); });
@@ -158,22 +158,23 @@ namespace {
 struct CudaRecipe
     : CudaRecipeOpInterface::ExternalModel<CudaRecipe, sigattn::AttentionOp> {
   CudaScheduleAttr chooseSchedule(Operation *op) const {
-    auto own = cast<sigattn::AttentionOp>(op);
-    ArrayRef<int64_t> q = shapeOf(own.getQuery()), v = shapeOf(own.getValue());
-    int64_t heads = own.getHeads();
+    auto attention = cast<sigattn::AttentionOp>(op);
+    ArrayRef<int64_t> q = shapeOf(attention.getQuery()),
+                      v = shapeOf(attention.getValue());
+    int64_t heads = attention.getHeads();
     int64_t keyWidth = q[2] / heads, valueWidth = v[2] / heads;
     if (failed(checkHeadWidths(op, {keyWidth, valueWidth}, kMostHeadColumns)) ||
         failed(checkSequences(op, q[0], heads))) {
       return {};
     }
-    return scheduleAttention(getElementTypeOrSelf(own.getQuery()), q[1], v[1],
-                             keyWidth, valueWidth, /*needsMore=*/false);
+    return scheduleAttention(getElementTypeOrSelf(attention.getQuery()), q[1],
+                             v[1], keyWidth, valueWidth, /*needsMore=*/false);
   }
   Grid getGrid(Operation *op, CudaScheduleAttr schedule) const {
-    auto own = cast<sigattn::AttentionOp>(op);
-    ArrayRef<int64_t> q = shapeOf(own.getQuery());
+    auto attention = cast<sigattn::AttentionOp>(op);
+    ArrayRef<int64_t> q = shapeOf(attention.getQuery());
     return {llvm::divideCeilSigned(q[1], schedule.getRows()),
-            static_cast<int64_t>(own.getHeads()), q[0]};
+            static_cast<int64_t>(attention.getHeads()), q[0]};
   }
   void emitGroup(Operation *op, GroupEmitter &emitter) const {
     Writer(emitter, cast<sigattn::AttentionOp>(op)).emit();

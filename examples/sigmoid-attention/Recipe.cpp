@@ -258,8 +258,8 @@ void Emitter::emitPanel(Expr row, int64_t height, Expr panel, int64_t valid) {
   weight = select(keysOf({first, layout.panel, valid}), weight, 0);
   e.store(weight, scratch.weights, place);
   TilePlace column{0, 0, height};
-  Expr own = e.compute<TileRowSumOp>(e.tileType(height, 1), weight);
-  e.store(e.load(scratch.sums, column) + own, scratch.sums, column);
+  Expr sum = e.compute<TileRowSumOp>(e.tileType(height, 1), weight);
+  e.store(e.load(scratch.sums, column) + sum, scratch.sums, column);
 }
 
 void Emitter::emitValues(Expr row, int64_t height) {

@@ -38,11 +38,11 @@ static bool mapSides(LayerContext &layer, DenseAttention &attention) {
       return false;
     }
     int64_t part = layer.width(*side.value) / side.count;
-    std::string own = std::string("additive.") + side.name;
+    std::string name = std::string("additive.") + side.name;
     ValueRef blocks =
-        layer.weight(own, {side.count, part, hidden}, {Kind::Glorot, 0});
+        layer.weight(name, {side.count, part, hidden}, {Kind::Glorot, 0});
     ValueRef matrix =
-        layer.emit("block_diagonal", own + "_matrix", {{"blocks", blocks}}, {},
+        layer.emit("block_diagonal", name + "_matrix", {{"blocks", blocks}}, {},
                    {DType::F32, {layer.width(*side.value), columns}});
     if (layer.hasFailed()) {
       return false;
@@ -53,9 +53,9 @@ static bool mapSides(LayerContext &layer, DenseAttention &attention) {
       return layer.emit("linear", below, {{"x", value}, {"weight", matrix}}, {},
                         {DType::F32, std::move(mapped)});
     };
-    *side.value = map(*side.value, own);
+    *side.value = map(*side.value, name);
     if (side.value == &inputs.key && attention.memoryKey) {
-      attention.memoryKey = map(attention.memoryKey, own + "_memory");
+      attention.memoryKey = map(attention.memoryKey, name + "_memory");
     }
   }
   double deviation = 1 / std::sqrt(static_cast<double>(hidden));

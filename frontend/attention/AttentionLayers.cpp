@@ -142,8 +142,8 @@ struct Sides {
 static std::optional<Sides> readSides(LayerContext &layer) {
   const char *wanted = "[batch, N, D]";
   auto read = [&](const char *role, const char *otherwise) {
-    const char *own = layer.reads(role) ? role : otherwise;
-    return Projected{own, layer.read(own)};
+    const char *name = layer.reads(role) ? role : otherwise;
+    return Projected{name, layer.read(name)};
   };
   Sides sides;
   sides.query = read("query", "input");

@@ -40,7 +40,7 @@ Attributes scoreAttributes() {
 
 /// The attributes and values that every attention takes.
 Attributes attentionAttributes() {
-  Attributes own = {
+  Attributes known = {
       integer("heads", "", "number of heads"),
       integer("key_value_heads", "heads",
               "heads of keys and values, each of which consecutive heads of "
@@ -62,7 +62,7 @@ Attributes attentionAttributes() {
       boolean("scores", "false",
               "give the scores in front of masks too, read as NAME.scores"),
   };
-  return joined(std::move(own), scoreAttributes());
+  return joined(std::move(known), scoreAttributes());
 }
 
 /// Weights of an attention of whatever kind.
@@ -178,7 +178,7 @@ OperatorInfo omniAttention() {
   op.summary = "one block over the tokens of several states together, then "
                "the maximum over the states";
   op.roles = {{"inputs", true, true, "K states [batch, N, D]"}};
-  Attributes own = {
+  Attributes known = {
       integer("heads", "", "number of heads"),
       integer("head_width", "D / heads", "width of one head"),
       kindAttribute(),
@@ -194,7 +194,7 @@ OperatorInfo omniAttention() {
            "a triangle on the token-major order, or on whole tokens"),
       boolean("bias", "true", "biases of the four projections"),
   };
-  op.attributes = joined(std::move(own), scoreAttributes());
+  op.attributes = joined(std::move(known), scoreAttributes());
   op.weights = joined(std::vector<std::string>{"norm1.gain", "norm1.bias"},
                       projectionWeights());
   op.weights = joined(op.weights,

@@ -82,14 +82,14 @@ static bool addMemory(LayerContext &layer, DenseAttention &attention,
       return false;
     }
   }
-  auto add = [&](const std::string &own, ValueRef rows, double spread,
+  auto add = [&](const std::string &name, ValueRef rows, double spread,
                  double factor) {
     Shape table = {slots, layer.width(rows)};
-    ValueRef memory = layer.weight(own, table, {Kind::Normal, spread});
+    ValueRef memory = layer.weight(name, table, {Kind::Normal, spread});
     if (factor == 1) {
       return memory;
     }
-    return layer.emit("scale", own + "_scaled", {{"x", memory}},
+    return layer.emit("scale", name + "_scaled", {{"x", memory}},
                       {{"factor", Scalar::ofReal(factor)}},
                       {DType::F32, table});
   };
@@ -107,7 +107,7 @@ static bool addMemory(LayerContext &layer, DenseAttention &attention,
 /// mistake.
 static std::optional<LayerContext::Operands>
 operandsOf(LayerContext &layer, DenseAttention &attention, int64_t slots,
-           const LayerScores &own) {
+           const LayerScores &scores) {
   AttentionInputs &inputs = attention.inputs;
   LayerContext::Operands masks;
   if (!addMasks(layer, inputs, masks) ||
@@ -126,7 +126,7 @@ operandsOf(LayerContext &layer, DenseAttention &attention, int64_t slots,
     append({{"memory_key", attention.memoryKey},
             {"memory_value", attention.memoryValue}});
   }
-  for (ValueRef value : own.captured) {
+  for (ValueRef value : scores.captured) {
     operands.push_back({"captured", value});
   }
   return operands;
@@ -170,11 +170,11 @@ ValueRef attendDensely(LayerContext &layer, DenseAttention attention) {
   }
   Shape query = layer.shape(inputs.query);
   int64_t keys = layer.shape(inputs.key)[1];
-  std::optional<LayerScores> own =
+  std::optional<LayerScores> scores =
       layer.readScores({query[0], inputs.windows, inputs.heads, query[1], keys},
                        attention.scores);
-  auto operands = own ? operandsOf(layer, attention, slots, *own)
-                      : std::optional<LayerContext::Operands>();
+  auto operands = scores ? operandsOf(layer, attention, slots, *scores)
+                         : std::optional<LayerContext::Operands>();
   if (!operands) {
     return poison;
   }
@@ -204,7 +204,7 @@ ValueRef attendDensely(LayerContext &layer, DenseAttention attention) {
   ValueRef pooled = layer.emit(
       "attention", "", std::move(*operands), std::move(attributes),
       {DType::F32, {query[0], query[1], resultWidth(layer, inputs)}});
-  layer.attachScores(*own);
+  layer.attachScores(*scores);
   if (givesScores) {
     // In front of masks and softmax, and of the keys of tokens alone.
     layer.addResult("scores",

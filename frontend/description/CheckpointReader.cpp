@@ -175,20 +175,20 @@ std::optional<RuleSpec> SpecReader::readRule(const Node &node,
   rule.to = readPatterns(*to);
   std::vector<std::string> captures;
   for (size_t i = 0; i < rule.to.size(); ++i) {
-    std::vector<std::string> own;
+    std::vector<std::string> names;
     const Node &place = to->is(Node::Kind::Array) ? *to->elements[i] : *to;
-    bool closed = capturesOf(rule.to[i], own);
-    for (const std::string &name : own) {
+    bool closed = capturesOf(rule.to[i], names);
+    for (const std::string &name : names) {
       closed &= isName(name);
     }
     if (!closed) {
       error(place, "a pattern has names in braces, such as {i}");
       return std::nullopt;
     }
-    std::sort(own.begin(), own.end());
+    std::sort(names.begin(), names.end());
     if (i == 0) {
-      captures = own;
-    } else if (own != captures) {
+      captures = names;
+    } else if (names != captures) {
       error(place, "all patterns of one rule have the same names in braces");
     }
   }
@@ -203,14 +203,14 @@ std::optional<RuleSpec> SpecReader::readRule(const Node &node,
   rule.from = readPatterns(*from);
   checkBrackets(*from, rule.from, /*mayList=*/true);
   for (size_t i = 0; i < rule.from.size(); ++i) {
-    std::vector<std::string> own;
+    std::vector<std::string> names;
     const Node &place =
         from->is(Node::Kind::Array) ? *from->elements[i] : *from;
-    if (!capturesOf(rule.from[i], own)) {
+    if (!capturesOf(rule.from[i], names)) {
       error(place, "a pattern has names in braces, such as {i}");
       continue;
     }
-    for (const std::string &name : own) {
+    for (const std::string &name : names) {
       if (std::find(captures.begin(), captures.end(), name) == captures.end()) {
         error(place, "unknown name " + inQuotes(name) +
                          " in braces; \"to\" does not have it");

@@ -112,8 +112,8 @@ const RoleInfo *OperatorInfo::role(std::string_view name) const {
 
 std::deque<OperatorInfo> &growingVocabulary() {
   static std::deque<OperatorInfo> operators = [] {
-    std::vector<OperatorInfo> own = ownOperators();
-    return std::deque<OperatorInfo>(own.begin(), own.end());
+    std::vector<OperatorInfo> known = ownOperators();
+    return std::deque<OperatorInfo>(known.begin(), known.end());
   }();
   return operators;
 }

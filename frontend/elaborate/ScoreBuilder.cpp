@@ -179,13 +179,13 @@ ScoreBuilder::Operand ScoreBuilder::index(Op op, int64_t size) {
 
 ScoreBuilder::Result ScoreBuilder::named(const Node &node) {
   const std::string &name = node.literal.text;
-  std::optional<ScoreName> own = findScoreName(name);
-  if (!own) {
+  std::optional<ScoreName> found = findScoreName(name);
+  if (!found) {
     const Scalar *value = lookup(name);
     return value ? Result(constantOf(*value))
                  : fail(node, "unknown name " + inQuotes(name));
   }
-  switch (*own) {
+  switch (*found) {
   case ScoreName::Score:
     if (!knowsScore) {
       return fail(node, "\"score\" is known in \"score\" alone: what is kept "

@@ -36,14 +36,14 @@ ValueRef buildEmbedding(LayerContext &layer) {
 
 /// The parameter itself, which no operation makes; or one of it for every item.
 ValueRef buildWeight(LayerContext &layer) {
-  Shape own = layer.shapeAttribute("shape");
+  Shape shape = layer.shapeAttribute("shape");
   int64_t items = layer.integer("batch", 0);
   if (layer.hasFailed()) {
     return poison;
   }
-  Shape result = own;
+  Shape result = shape;
   result.insert(result.begin(), items);
-  ValueRef value = layer.weight("weight", std::move(own), tableInitializer);
+  ValueRef value = layer.weight("weight", std::move(shape), tableInitializer);
   return layer.given("batch") ? layer.emit("repeat", "", {{"x", value}}, {},
                                            {DType::F32, std::move(result)})
                               : value;

@@ -68,12 +68,12 @@ static std::optional<NotJson> bareWord(std::string_view text, size_t at,
       {"NULL", "null"},      {"Null", "null"},   {"nil", "null"},
       {"yes", "true"},       {"no", "false"},    {"on", "true"},
       {"off", "false"}};
-  for (const auto &[foreign, own] : words) {
+  for (const auto &[foreign, json] : words) {
     if (word == foreign) {
       return NotJson{{at, end},
-                     std::string(foreign) + " is " + std::string(own) +
+                     std::string(foreign) + " is " + std::string(json) +
                          " in JSON",
-                     std::string(own)};
+                     std::string(json)};
     }
   }
   for (std::string_view name : {"NaN", "nan", "Infinity", "inf"}) {

@@ -26,9 +26,9 @@ void drawBlocks(const BlockTable &table, const Shape &shape,
   int64_t rows = shape[1], count = shape[2];
   for (int64_t row = 0; row < shape[0] * rows; ++row, out += count) {
     // Blocks before the window, and blocks after it.
-    int64_t own = row % rows + 1, before = std::max<int64_t>(own - 2, 0);
+    int64_t block = row % rows + 1, before = std::max<int64_t>(block - 2, 0);
     int64_t after =
-        table.isCausal ? 0 : std::max<int64_t>(table.blocks - 3 - own, 0);
+        table.isCausal ? 0 : std::max<int64_t>(table.blocks - 3 - block, 0);
     // The first steps of a shuffle of them, of which those that have moved are
     // kept; all of them where there are fewer.
     std::unordered_map<int64_t, int64_t> moved;
@@ -48,7 +48,7 @@ void drawBlocks(const BlockTable &table, const Shape &shape,
       int64_t taken = at(place);
       moved[place] = at(i);
       out[i] = static_cast<float>(taken < before ? 1 + taken
-                                                 : own + 2 + taken - before);
+                                                 : block + 2 + taken - before);
     }
   }
 }
@@ -77,10 +77,10 @@ llvm::Error checkBlocks(const BlockTable &table, llvm::StringRef name,
     if (number == -1 || table.allowsRepeats) {
       continue;
     }
-    int64_t own = i / count % rows + 1;
-    if (llvm::is_contained(alwaysSeenBlocks(own, table.blocks),
+    int64_t block = i / count % rows + 1;
+    if (llvm::is_contained(alwaysSeenBlocks(block, table.blocks),
                            static_cast<int64_t>(number))) {
-      return reject("query block " + std::to_string(own) +
+      return reject("query block " + std::to_string(block) +
                     " sees this block already; \"repeats\": \"count\" counts "
                     "it again");
     }

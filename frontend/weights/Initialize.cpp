@@ -107,9 +107,9 @@ void drawOrthogonal(const Generator &generator, const Shape &shape,
   };
   std::vector<double> block(width * width), gaussian(width);
   for (uint64_t r = 0; r < rows; ++r) {
-    double *own = block.data() + r % width * width;
+    double *row = block.data() + r % width * width;
     for (uint64_t k = 0; k < width; ++k) {
-      own[k] = generator.normal(r * width + k);
+      row[k] = generator.normal(r * width + k);
       gaussian[k] = generator.normal((rows + r) * width + k);
     }
     // Twice: what rounding leaves of the earlier directions is gone then.
@@ -117,18 +117,18 @@ void drawOrthogonal(const Generator &generator, const Shape &shape,
       const double *before = block.data() + turn % (r % width) * width;
       double part = 0;
       for (uint64_t k = 0; k < width; ++k) {
-        part += before[k] * own[k];
+        part += before[k] * row[k];
       }
       for (uint64_t k = 0; k < width; ++k) {
-        own[k] -= part * before[k];
+        row[k] -= part * before[k];
       }
     }
-    double ownNorm = norm(own);
+    double ownNorm = norm(row);
     double wanted = length > 0 ? length : norm(gaussian.data());
     for (uint64_t k = 0; k < width; ++k) {
       // A row of zeros, which may be drawn, has no direction.
-      own[k] = ownNorm > 0 ? own[k] / ownNorm : double(k == r % width);
-      out[r * width + k] = static_cast<float>(wanted * own[k]);
+      row[k] = ownNorm > 0 ? row[k] / ownNorm : double(k == r % width);
+      out[r * width + k] = static_cast<float>(wanted * row[k]);
     }
   }
 }

@@ -74,9 +74,9 @@ bool Grouping::waitsForReader(Operation *op) const {
       divisionOf(op) != Division::rows || op->use_empty()) {
     return false;
   }
-  IterationSpace own = cast<StructuredOpInterface>(op).getIterationSpace();
+  IterationSpace space = cast<StructuredOpInterface>(op).getIterationSpace();
   bool joins = llvm::any_of(op->getOpOperands(), [&](OpOperand &operand) {
-    return own.readsSameRow(operand.getOperandNumber());
+    return space.readsSameRow(operand.getOperandNumber());
   });
   return !joins && llvm::all_of(op->getUses(), [&](OpOperand &use) {
     auto reader = dyn_cast<StructuredOpInterface>(use.getOwner());

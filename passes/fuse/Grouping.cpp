@@ -213,7 +213,7 @@ bool Grouping::canJoin(OpOperand &operand, std::string *why) const {
 
 std::optional<PlacementAttrInterface>
 Grouping::placementIn(int number, Operation *op, std::string *why) const {
-  std::optional<PlacementAttrInterface> own;
+  std::optional<PlacementAttrInterface> agreed;
   for (Value operand : op->getOperands()) {
     auto [source, view] = lookThroughViews(operand);
     Operation *producer = source.getDefiningOp();
@@ -222,19 +222,19 @@ Grouping::placementIn(int number, Operation *op, std::string *why) const {
     }
     PlacementAttrInterface placement =
         composePlacements(inverseOf(view), placementOf(producer));
-    if (own && *own != placement) {
+    if (agreed && *agreed != placement) {
       refuse(why, nameOf(op) + " reads rows of its operands in two orders; it "
                                "joins if they have one order");
       return std::nullopt;
     }
-    own = placement;
+    agreed = placement;
   }
-  std::string obstacle = own && *own ? whyNotPlaced(op, *own) : "";
+  std::string obstacle = agreed && *agreed ? whyNotPlaced(op, *agreed) : "";
   if (!obstacle.empty()) {
     refuse(why, obstacle);
     return std::nullopt;
   }
-  return own.value_or(PlacementAttrInterface());
+  return agreed.value_or(PlacementAttrInterface());
 }
 
 int Grouping::earliestGroupFor(OpOperand &operand) const {

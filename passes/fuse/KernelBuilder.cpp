@@ -63,8 +63,8 @@ bool KernelBuilder::isReadOutside(Value value) {
 
 Operation *KernelBuilder::cloneAt(Operation *op, const IRMapping &mapping,
                                   PlacementAttrInterface placement) {
-  IRMapping own = mapping;
-  Operation *clone = builder.clone(*op, own);
+  IRMapping inner = mapping;
+  Operation *clone = builder.clone(*op, inner);
   for (Value result : clone->getResults()) {
     result.setType(
         placedType(placement, cast<RankedTensorType>(result.getType())));

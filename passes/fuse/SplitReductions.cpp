@@ -47,8 +47,9 @@ static std::optional<Verdict> declineParts(SplitReductionOpInterface op,
                                 Twine(reduction.terms),
                             "they do");
   }
-  std::optional<Decline> own = op.declineSplit(split);
-  return own ? std::optional(Verdict::decline(own->why, own->firesIf))
+  std::optional<Decline> decline = op.declineSplit(split);
+  return decline
+             ? std::optional(Verdict::decline(decline->why, decline->firesIf))
              : std::nullopt;
 }
 

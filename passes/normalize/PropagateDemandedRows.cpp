@@ -77,9 +77,9 @@ alignedOperands(SliceOp slice) {
   SmallVector<Type> types(op->getOperandTypes());
   int64_t tokens = shapeOf(slice.getResult())[kTokenAxis];
   for (auto [index, operand] : llvm::enumerate(op->getOperands())) {
-    ArrayRef<int64_t> own = shapeOf(operand);
+    ArrayRef<int64_t> dims = shapeOf(operand);
     if (space.readsSameRow(index)) {
-      if (own.size() != 3 || own.drop_back() != shape.drop_back()) {
+      if (dims.size() != 3 || dims.drop_back() != shape.drop_back()) {
         return Verdict::decline("rows do not line up",
                                 "operand and result have the same rows");
       }

@@ -117,20 +117,20 @@ static LogicalResult checkUnits(KernelOp kernel) {
     return success();
   }
   if (divisionOf(kernel) != Division::columnStrips) {
-    UnitsAttr own = unitsOf(first);
+    UnitsAttr divided = unitsOf(first);
     // Blocks that an operation has by itself are among its own units.
-    bool divides =
-        own && own.getSizes().size() < kernel.getUnits()->getSizes().size();
+    bool divides = divided && divided.getSizes().size() <
+                                  kernel.getUnits()->getSizes().size();
     int64_t blocks = divides ? blocksOf(*kernel.getUnits()) : 1;
     if (blocks > mostBlocks(first)) {
       return kernel.emitOpError("expects at most ")
              << mostBlocks(first) << " blocks of the dim that its operation "
              << "may divide besides its units, got " << blocks;
     }
-    if (!own || own.count() * blocks != units) {
+    if (!divided || divided.count() * blocks != units) {
       return kernel.emitOpError("expects as many units as its operations "
                                 "have, ")
-             << (own ? own.count() * blocks : 0) << ", got " << units;
+             << (divided ? divided.count() * blocks : 0) << ", got " << units;
     }
     return success();
   }
@@ -165,16 +165,16 @@ static LogicalResult checkBody(KernelOp kernel) {
       if (failed(checkShape(op, op->getResult(0)))) {
         return failure();
       }
-      int64_t own = staticSize(shapeOf(op->getResult(0)).drop_back());
+      int64_t rowsOfOp = staticSize(shapeOf(op->getResult(0)).drop_back());
       bool isAlone =
           division != Division::sequences &&
           (division == Division::inner || divisionOf(op) == Division::inner) &&
           !keepsUnits(stage.getAnchor(), op);
-      if (rows != 0 && (isAlone || own != rows)) {
+      if (rows != 0 && (isAlone || rowsOfOp != rows)) {
         return op->emitOpError(
             "shares a kernel with operations of other units");
       }
-      rows = own;
+      rows = rowsOfOp;
     }
   }
   if (failed(checkUnits(kernel))) {
@@ -223,16 +223,16 @@ static LogicalResult checkPlaces(Value whole, Operation *terminator) {
   }
   for (Value value : values) {
     auto result = cast<OpResult>(value);
-    int64_t own = layoutOfResult(result).getSize();
-    if (stride.value_or(own) != own) {
+    int64_t size = layoutOfResult(result).getSize();
+    if (stride.value_or(size) != size) {
       return result.getOwner()->emitOpError("expects rows of ")
              << *stride << " elements for result " << result.getResultNumber()
              << (isOutput     ? ", which is an output"
                  : isReshaped ? ", which is reshaped"
                               : ", which is a part")
-             << ", got " << own;
+             << ", got " << size;
     }
-    stride = own;
+    stride = size;
   }
   return success();
 }

@@ -23,28 +23,28 @@ Expr::operator Value() const {
   return *value;
 }
 
-Expr Expr::in(Builder &own, Type type) const {
+Expr Expr::in(Builder &builder, Type type) const {
   if (!isConstant()) {
-    return {*this, &own};
+    return {*this, &builder};
   }
   const int64_t *integer = std::get_if<int64_t>(&content);
   if (!type) {
-    type = integer ? Type(own.getIndexType()) : own.getF32Type();
+    type = integer ? Type(builder.getIndexType()) : builder.getF32Type();
   }
   Type element = getElementTypeOrSelf(type);
   TypedAttr one;
   if (isa<FloatType>(element)) {
-    one = own.getFloatAttr(element, integer ? static_cast<double>(*integer)
-                                            : std::get<double>(content));
+    one = builder.getFloatAttr(element, integer ? static_cast<double>(*integer)
+                                                : std::get<double>(content));
   } else if (integer) {
-    one = own.getIntegerAttr(element, *integer);
+    one = builder.getIntegerAttr(element, *integer);
   } else {
     llvm::report_fatal_error("a fraction of a recipe meets integers");
   }
   if (auto vector = dyn_cast<VectorType>(type)) {
     one = DenseElementsAttr::get(vector, Attribute(one));
   }
-  return compute<arith::ConstantOp>(own, one);
+  return compute<arith::ConstantOp>(builder, one);
 }
 
 Expr::Builder &Expr::getBuilder() const {
@@ -62,25 +62,25 @@ static ArrayRef<int64_t> axesOf(Type type) {
 
 Expr Expr::broadcast(Type type) const {
   auto vector = dyn_cast<VectorType>(type);
-  Type own = getType();
-  if (!vector || axesOf(own) == vector.getShape()) {
+  Type given = getType();
+  if (!vector || axesOf(given) == vector.getShape()) {
     return *this;
   }
   return compute<vector::BroadcastOp>(
-      getBuilder(), vector.clone(getElementTypeOrSelf(own)), *this);
+      getBuilder(), vector.clone(getElementTypeOrSelf(given)), *this);
 }
 
 /// What is larger is not broadcast.
-static std::pair<size_t, int64_t> extentOf(const Expr &own) {
-  ArrayRef<int64_t> axes = axesOf(own.getType());
+static std::pair<size_t, int64_t> extentOf(const Expr &x) {
+  ArrayRef<int64_t> axes = axesOf(x.getType());
   return {axes.size(), llvm::product_of(axes)};
 }
 
 /// Both with one builder, that of an operand or the other, and in one shape.
 std::pair<Expr, Expr> Expr::match(const Expr &x, const Expr &y,
                                   Builder *other) {
-  Builder *own = x.builder ? x.builder : y.builder ? y.builder : other;
-  if (!own) {
+  Builder *shared = x.builder ? x.builder : y.builder ? y.builder : other;
+  if (!shared) {
     llvm::report_fatal_error("neither operand is a recipe's");
   }
   if (!x || !y) {
@@ -89,9 +89,9 @@ std::pair<Expr, Expr> Expr::match(const Expr &x, const Expr &y,
   Type type =
       x.isConstant() ? y.isConstant() ? Type() : y.getType() : x.getType();
   if (!type && (x.isFraction() || y.isFraction())) {
-    type = own->getF32Type();
+    type = shared->getF32Type();
   }
-  Expr a = x.in(*own, type), b = y.in(*own, type);
+  Expr a = x.in(*shared, type), b = y.in(*shared, type);
   if (extentOf(a) < extentOf(b)) {
     a = a.broadcast(b.getType());
   } else {
@@ -121,13 +121,14 @@ Expr Expr::apply(const Expr &x, const Expr &y, Fold fold) {
     return static_cast<int64_t>(fold(*constantX, *constantY));
   }
   auto [a, b] = match(x, y);
-  Builder &own = *a.builder;
+  Builder &builder = *a.builder;
   if (isOfFloats(a)) {
-    return compute<Float>(own, a, b);
+    return compute<Float>(builder, a, b);
   }
-  Value made = isOfIndices(a) ? own.createOrFold<Index>(Value(a), Value(b))
-                              : own.createOrFold<Signed>(Value(a), Value(b));
-  return {made, &own};
+  Value made = isOfIndices(a)
+                   ? builder.createOrFold<Index>(Value(a), Value(b))
+                   : builder.createOrFold<Signed>(Value(a), Value(b));
+  return {made, &builder};
 }
 
 Expr operator+(const Expr &x, const Expr &y) {
@@ -265,16 +266,16 @@ Expr toInteger(const Expr &x, Type element) {
     return x;
   }
   Expr::Builder &b = x.getBuilder();
-  Type own = getElementTypeOrSelf(x.getType());
+  Type from = getElementTypeOrSelf(x.getType());
   auto vector = dyn_cast<VectorType>(x.getType());
   Type type = vector ? Type(vector.clone(element)) : element;
-  if (own == element) {
+  if (from == element) {
     return x;
   }
-  if (own.isIndex() || element.isIndex()) {
+  if (from.isIndex() || element.isIndex()) {
     return compute<arith::IndexCastOp>(b, type, x);
   }
-  return own.getIntOrFloatBitWidth() < element.getIntOrFloatBitWidth()
+  return from.getIntOrFloatBitWidth() < element.getIntOrFloatBitWidth()
              ? compute<arith::ExtSIOp>(b, type, x)
              : compute<arith::TruncIOp>(b, type, x);
 }

@@ -64,7 +64,7 @@ public:
   bool isFraction() const { return std::holds_alternative<double>(content); }
   /// The value; a constant becomes one of `type`, where that is null an index
   /// or f32.
-  Expr in(Builder &own, mlir::Type type = {}) const;
+  Expr in(Builder &builder, mlir::Type type = {}) const;
   /// The same in the shape of `type`, if that is a vector.
   Expr broadcast(mlir::Type type) const;
   /// An element of a vector, or a row of a tile.
@@ -124,11 +124,11 @@ private:
 /// An operation. Constants among its arguments are indices, or f32.
 template <typename OpT, typename... Args>
 OpT write(Expr::Builder &b, Args &&...args) {
-  auto typed = [&b](auto &&own) -> decltype(auto) {
-    if constexpr (std::is_same_v<std::decay_t<decltype(own)>, Expr>) {
-      return mlir::Value(own.in(b));
+  auto typed = [&b](auto &&x) -> decltype(auto) {
+    if constexpr (std::is_same_v<std::decay_t<decltype(x)>, Expr>) {
+      return mlir::Value(x.in(b));
     } else {
-      return std::forward<decltype(own)>(own);
+      return std::forward<decltype(x)>(x);
     }
   };
   return OpT::create(b, typed(std::forward<Args>(args))...);

@@ -12,8 +12,8 @@ using namespace mlir;
 namespace hova {
 
 size_t KernelBuffers::countArguments() const {
-  KernelOp own = kernel;
-  return own.getInputs().size() + own.getNumResults();
+  KernelOp inner = kernel;
+  return inner.getInputs().size() + inner.getNumResults();
 }
 
 LayoutAttr layoutOf(Value value) {

@@ -158,8 +158,8 @@ bool hova_place_scratch(const hova_launches *launches, uint64_t threads,
       places[thread] = *end;
     }
     if (launches) {
-      uint64_t own = scratch_of(launches, thread, threads);
-      fits = hova_add(*end, own, end) && hova_add(*end, LINE - 1, end);
+      uint64_t offset = scratch_of(launches, thread, threads);
+      fits = hova_add(*end, offset, end) && hova_add(*end, LINE - 1, end);
       *end &= ~(LINE - 1);
     }
   }

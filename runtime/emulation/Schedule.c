@@ -158,8 +158,8 @@ bool meet(hova_emulated_thread *self, uint32_t place, uint32_t mask,
           const uint32_t *operands, uint32_t *results) {
   block *block = self->block;
   warp *warp = &block->warps[self->index / LANES];
-  uint32_t own = 1u << self->lane;
-  if (!(mask & own)) {
+  uint32_t bit = 1u << self->lane;
+  if (!(mask & bit)) {
     fault(self, place, "names lanes 0x%x, of which it is none", mask);
   }
   if (mask & ~warp->live) {
@@ -175,7 +175,7 @@ bool meet(hova_emulated_thread *self, uint32_t place, uint32_t mask,
   self->mask = mask;
   self->operands = operands;
   self->results = results;
-  warp->ready &= ~own;
+  warp->ready &= ~bit;
   if (mask & warp->ready) {
     park(self);
     return false;

@@ -131,8 +131,8 @@ using Contents = std::vector<std::vector<std::string>>;
 /// The paths of `contents` and not of `others`, but the site's own, with why
 /// the report keeps or kept them apart.
 Array pathsOnlyIn(const Contents &contents, const Contents &others,
-                  const std::string &own, const Report &apart) {
-  std::set<std::string> known = {own};
+                  const std::string &here, const Report &apart) {
+  std::set<std::string> known = {here};
   for (const std::vector<std::string> &paths : others) {
     known.insert(paths.begin(), paths.end());
   }
@@ -143,7 +143,7 @@ Array pathsOnlyIn(const Contents &contents, const Contents &others,
         continue;
       }
       Object entry{{"path", path}};
-      if (std::string why = apart.whyApart(own, path); !why.empty()) {
+      if (std::string why = apart.whyApart(here, path); !why.empty()) {
         entry["why"] = why;
       }
       only.push_back(std::move(entry));

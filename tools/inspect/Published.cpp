@@ -210,11 +210,11 @@ void printPublishedText(const std::vector<PublishedComparison> &rows,
   llvm::ArrayRef<PublishedComparison> rest = rows;
   size_t figures = 0, agreeing = 0, known = 0;
   while (!rest.empty()) {
-    auto own = rest.take_while([&](const PublishedComparison &row) {
+    auto rows = rest.take_while([&](const PublishedComparison &row) {
       return row.table == rest.front().table;
     });
-    printOneTable(own, out);
-    rest = rest.drop_front(own.size());
+    printOneTable(rows, out);
+    rest = rest.drop_front(rows.size());
   }
   for (const PublishedComparison &row : rows) {
     figures += row.figures.size();

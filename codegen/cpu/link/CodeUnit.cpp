@@ -228,14 +228,14 @@ generateCode(MLIRContext *context, MutableArrayRef<CodeUnit> units,
   // Every thread has a trace of its own, which its end adds to the first one.
   bool traced = llvm::timeTraceProfilerEnabled();
   auto generate = [&](size_t index) -> LogicalResult {
-    bool own = traced && !llvm::timeTraceProfilerEnabled();
-    if (own) {
+    bool isTraced = traced && !llvm::timeTraceProfilerEnabled();
+    if (isTraced) {
       llvm::timeTraceProfilerInitialize(kTraceMicroseconds, "hova");
     }
     CodeUnit &unit = units[index];
     auto code =
         UnitGenerator(unit, levels[unit.level], options, describe).generate();
-    if (own) {
+    if (isTraced) {
       llvm::timeTraceProfilerFinishThread();
     }
     if (!code) {

@@ -241,9 +241,9 @@ Value Expression::polynomialOfPiece(Value rounded, Value argument,
   auto tableType = VectorType::get({kLookupEntries}, type.getElementType());
   Value q;
   for (ArrayRef<float> coefficients : pieces) {
-    Value own = LookupOp::create(
+    Value found = LookupOp::create(
         b, type, piece, DenseFPElementsAttr::get(tableType, coefficients));
-    q = q ? fma(q, argument, own) : own;
+    q = q ? fma(q, argument, found) : found;
   }
   return q;
 }
@@ -342,23 +342,25 @@ private:
                         exponentials);
     };
     return llvm::TypeSwitch<Operation *, Value>(op)
-        .Case([&](ActivationOp own) {
-          return with(own.getX())
-              .activation(own.getKind(), own.getX(),
-                          isRoundedToBf16(own.getResult()));
+        .Case([&](ActivationOp activation) {
+          return with(activation.getX())
+              .activation(activation.getKind(), activation.getX(),
+                          isRoundedToBf16(activation.getResult()));
         })
-        .Case([&](math::TanhOp own) {
-          bool isRounded = arith::bitEnumContainsAny(own.getFastmath(),
+        .Case([&](math::TanhOp tangent) {
+          bool isRounded = arith::bitEnumContainsAny(tangent.getFastmath(),
                                                      arith::FastMathFlags::afn);
-          return with(own.getOperand()).tanh(own.getOperand(), isRounded);
+          return with(tangent.getOperand())
+              .tanh(tangent.getOperand(), isRounded);
         })
-        .Case([&](math::ExpOp own) {
-          return with(own.getOperand()).exp(own.getOperand());
+        .Case([&](math::ExpOp power) {
+          return with(power.getOperand()).exp(power.getOperand());
         })
-        .Case([&](Exp2Op own) {
-          return exponentials ? Value()
-                              : with(own.getX())
-                                    .exp2(own.getX(), own.getExponentOffset());
+        .Case([&](Exp2Op power) {
+          return exponentials
+                     ? Value()
+                     : with(power.getX())
+                           .exp2(power.getX(), power.getExponentOffset());
         })
         .Default(Value());
   }

@@ -40,9 +40,9 @@ public:
     }
     Value number = memref::LoadOp::create(flat.builder, flat.loc, numbers,
                                           flat.plus(first, i));
-    Value own = arith::IndexCastOp::create(flat.builder, flat.loc,
-                                           flat.builder.getIndexType(), number);
-    return flat.at(buffer, {own, column});
+    Value wide = arith::IndexCastOp::create(
+        flat.builder, flat.loc, flat.builder.getIndexType(), number);
+    return flat.at(buffer, {wide, column});
   }
 
 private:
@@ -145,8 +145,8 @@ LogicalResult TileVectorizer::rewrite(Operation *op) {
       .Case([&](TileProductOp product) { return rewriteProduct(product); })
       .Case([&](TileLoadOp load) { return rewriteLoad(load); })
       .Case([&](TileStoreOp store) { return rewriteStore(store); })
-      .Case([&](TileRowsOpInterface own) {
-        rewriteRows(own);
+      .Case([&](TileRowsOpInterface rows) {
+        rewriteRows(rows);
         return success();
       })
       .Case([&](vector::BroadcastOp broadcast) {
@@ -266,8 +266,8 @@ void TileVectorizer::rewriteRows(TileRowsOpInterface op) {
     operands.push_back(isTile(operand.getType()) ? rows.at(operand)
                                                  : SmallVector<Value>{operand});
   }
-  ImplicitLocOpBuilder own(loc, builder);
-  rows[op->getResult(0)] = op.emitRows(own, operands);
+  ImplicitLocOpBuilder inner(loc, builder);
+  rows[op->getResult(0)] = op.emitRows(inner, operands);
 }
 
 //===----------------------------------------------------------------------===//
@@ -279,18 +279,18 @@ void TileVectorizer::rewriteRows(TileRowsOpInterface op) {
 LogicalResult TileVectorizer::rewriteBroadcast(vector::BroadcastOp op) {
   Value source = op.getSource();
   VectorType type = rowType(op.getResult().getType());
-  SmallVector<Value> own = isTile(source.getType())
-                               ? rows.lookup(source)
-                               : SmallVector<Value>{source};
-  for (Value &row : own) {
+  SmallVector<Value> elements = isTile(source.getType())
+                                    ? rows.lookup(source)
+                                    : SmallVector<Value>{source};
+  for (Value &row : elements) {
     if (row.getType() != type) {
       row = vector::BroadcastOp::create(builder, loc, type, row);
     }
   }
-  if (own.size() == 1) {
-    own.assign(rowCount(op.getResult()), Value(own.front()));
+  if (elements.size() == 1) {
+    elements.assign(rowCount(op.getResult()), Value(elements.front()));
   }
-  rows[op.getResult()] = std::move(own);
+  rows[op.getResult()] = std::move(elements);
   return success();
 }
 

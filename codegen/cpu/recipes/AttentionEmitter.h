@@ -75,8 +75,8 @@ private:
   /// Lists the blocks of keys that the block of rows sees; their panels.
   Panels listBlocks();
   /// `seesAll`: block `own` does, as the first and the last.
-  Expr seenBlock(Expr own, Expr entry, Expr seesAll, Expr &isSeen);
-  Expr drawnBlock(Expr own, Expr entry);
+  Expr seenBlock(Expr block, Expr entry, Expr seesAll, Expr &isSeen);
+  Expr drawnBlock(Expr block, Expr entry);
   Expr listedBlock(Expr entry);
   /// The keys of the visited panels before `all`, as few runs as they are.
   llvm::SmallVector<KeyRun, 2> visitedRuns(int64_t all);
@@ -157,8 +157,8 @@ private:
   /// Whether the softmax changes scores of whole panels before it reads them.
   bool rewritesScores() {
     return scalesEarly() ||
-           llvm::any_of(form.conditions, [this](mlir::Value own) {
-             return !form.isAboutKeys(own);
+           llvm::any_of(form.conditions, [this](mlir::Value condition) {
+             return !form.isAboutKeys(condition);
            });
   }
   /// Whether a row may have no kept key.

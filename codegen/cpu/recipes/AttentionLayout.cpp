@@ -30,19 +30,19 @@ BlockLayout::BlockLayout(AttentionOp op, int64_t panel)
 
 SmallVector<RowSpan> BlockLayout::rowBlocks(int64_t tileRows) const {
   SmallVector<RowSpan> all;
-  for (int64_t own : llvm::seq(count)) {
-    for (RowSpan span : rowBlocksOf(lengthOf(own), 1, tileRows)) {
-      all.push_back({own * size + span.row, span.height});
+  for (int64_t block : llvm::seq(count)) {
+    for (RowSpan span : rowBlocksOf(lengthOf(block), 1, tileRows)) {
+      all.push_back({block * size + span.row, span.height});
     }
   }
   return all;
 }
 
-int64_t BlockLayout::countKeys(int64_t own,
+int64_t BlockLayout::countKeys(int64_t queryBlock,
                                const VisitedKeys::Range *visited) const {
-  bool isGlobal = own == 0 || own == count - 1;
+  bool isGlobal = queryBlock == 0 || queryBlock == count - 1;
   int64_t seen = 0, others = visited ? visited->count() : random;
-  for (int64_t block : alwaysSeenBlocks(own, count)) {
+  for (int64_t block : alwaysSeenBlocks(queryBlock, count)) {
     if (!visited || visited->visits(block)) {
       seen += lengthOf(block);
       others -= visited ? 1 : 0;
@@ -122,15 +122,15 @@ VisitedKeys AttentionLayout::visitedKeys() const {
 SmallVector<int64_t> AttentionLayout::countPairs() const {
   VisitedKeys visited = visitedKeys();
   auto keysOf = [&](const RowSpan &rows) -> int64_t {
-    const VisitedKeys::Range *own = skipsPanels ? &visited.at(rows) : nullptr;
+    const VisitedKeys::Range *range = skipsPanels ? &visited.at(rows) : nullptr;
     if (blocks.size) {
-      return blocks.countKeys(rows.row / blocks.size, own);
+      return blocks.countKeys(rows.row / blocks.size, range);
     }
     // Whole panels, up to the last key.
-    return own ? std::min(own->end * panel, keys) -
-                     std::min(own->begin * panel, keys) -
-                     own->countLeftOut() * panel
-               : columns;
+    return range ? std::min(range->end * panel, keys) -
+                       std::min(range->begin * panel, keys) -
+                       range->countLeftOut() * panel
+                 : columns;
   };
   SmallVector<int64_t> pairs(queryBlocks);
   for (const RowSpan &rows : rowBlocks()) {

@@ -29,15 +29,16 @@ struct BlockLayout {
   bool isWhole = true;           ///< whether every lane has a key of its block
 
   /// Tokens of a block.
-  int64_t lengthOf(int64_t own) const {
-    return std::min((own + 1) * size, keys) - own * size;
+  int64_t lengthOf(int64_t block) const {
+    return std::min((block + 1) * size, keys) - block * size;
   }
   /// The row blocks of all queries, none in two blocks.
   llvm::SmallVector<RowSpan> rowBlocks(int64_t tileRows) const;
   /// Keys that queries of block `own` see, or those in the blocks that they
   /// visit. A row of the table counts as full, or with all blocks that it may
   /// name where these are fewer.
-  int64_t countKeys(int64_t own, const VisitedKeys::Range *visited) const;
+  int64_t countKeys(int64_t queryBlock,
+                    const VisitedKeys::Range *visited) const;
 };
 
 /// Sizes of one attention and the layout of its scratch.

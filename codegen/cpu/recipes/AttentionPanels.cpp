@@ -104,31 +104,31 @@ SmallVector<KeyRun, 2> AttentionEmitter::visitedRuns(int64_t all) {
 
 /// The number that the table has for an entry after the fixed ones; any where
 /// there is none.
-Expr AttentionEmitter::drawnBlock(Expr own, Expr entry) {
+Expr AttentionEmitter::drawnBlock(Expr block, Expr entry) {
   const BlockLayout &blocks = layout.blocks;
   auto clamp = [&](Expr index, int64_t shift, int64_t size) {
     return min(max(index, shift) - shift, size - 1);
   };
-  Expr tableRow = head * (blocks.count - 2) + clamp(own, 1, blocks.count - 2);
+  Expr tableRow = head * (blocks.count - 2) + clamp(block, 1, blocks.count - 2);
   return toIndex(e.load(e.buffer(op.getRandomBlocks()), tableRow,
                         clamp(entry, BlockLayout::kFixed, blocks.random)));
 }
 
 /// All blocks for those that see all; for others 0, the window's three, the
 /// last, and those of the table. `isSeen` becomes whether there is one.
-Expr AttentionEmitter::seenBlock(Expr own, Expr entry, Expr seesAll,
+Expr AttentionEmitter::seenBlock(Expr block, Expr entry, Expr seesAll,
                                  Expr &isSeen) {
   int64_t count = layout.blocks.count, last = count - 1;
-  Expr other = layout.blocks.random ? drawnBlock(own, entry) : Expr(last);
+  Expr other = layout.blocks.random ? drawnBlock(block, entry) : Expr(last);
   other = select(entry == 4, last, other);
-  other = select(entry < 4, own + entry - 2, other);
+  other = select(entry < 4, block + entry - 2, other);
   other = select(entry == 0, 0, other);
   Expr seen = select(seesAll, entry, other);
   // A number below 0 is a large one. Block 1 has block 0 as its neighbour,
   // which is there already; so has the last but one the last. Neither is one
   // that sees all blocks.
-  isSeen = (seen < count) & ((own != 1) | (entry != 1)) &
-           ((own != last - 1) | (entry != 3));
+  isSeen = (seen < count) & ((block != 1) | (entry != 1)) &
+           ((block != last - 1) | (entry != 3));
   return seen;
 }
 
@@ -138,12 +138,12 @@ AttentionEmitter::Panels AttentionEmitter::listBlocks() {
   if (layout.skipsPanels) {
     bounds = boundsOfPanels();
   }
-  Expr own = row / blocks.size;
-  Expr seesAll = (own == 0) | (own == blocks.count - 1);
+  Expr block = row / blocks.size;
+  Expr seesAll = (block == 0) | (block == blocks.count - 1);
   Expr entries =
       select(seesAll, blocks.count, BlockLayout::kFixed + blocks.random);
   auto list = [&](Expr entry, Expr count) {
-    Expr isSeen, seen = seenBlock(own, entry, seesAll, isSeen);
+    Expr isSeen, seen = seenBlock(block, entry, seesAll, isSeen);
     if (bounds) {
       isSeen = isSeen & isVisited(*bounds, seen, blocks.count);
     }
@@ -240,15 +240,15 @@ Expr AttentionEmitter::reducePanels(
     auto lanesOf = [](const Expr &vector) {
       return cast<VectorType>(vector.getType()).getNumElements();
     };
-    Expr own = body(tailPanel(), {});
-    int64_t lanes = lanesOf(own);
+    Expr tail = body(tailPanel(), {});
+    int64_t lanes = lanesOf(tail);
     for (int64_t from = 0; all && from < lanesOf(all); from += lanes) {
-      own = combine(kind, own,
-                    e.compute<vector::ExtractStridedSliceOp>(
-                        all, ArrayRef<int64_t>{from}, ArrayRef<int64_t>{lanes},
-                        ArrayRef<int64_t>{1}));
+      tail = combine(kind, tail,
+                     e.compute<vector::ExtractStridedSliceOp>(
+                         all, ArrayRef<int64_t>{from}, ArrayRef<int64_t>{lanes},
+                         ArrayRef<int64_t>{1}));
     }
-    all = own;
+    all = tail;
   }
   return reduceVector(kind, all);
 }

@@ -38,8 +38,9 @@ AttentionEmitter::AttentionEmitter(KernelEmitter &emitter, AttentionOp op)
 /// head of the same group.
 void AttentionEmitter::pack(Expr unit, Expr block) {
   bool limitsDiffer =
-      scratch.limits && llvm::any_of(form.conditions, [&](Value own) {
-        return form.isAboutKeys(own) && (form.sourcesOf(own) & ScoreForm::head);
+      scratch.limits && llvm::any_of(form.conditions, [&](Value condition) {
+        return form.isAboutKeys(condition) &&
+               (form.sourcesOf(condition) & ScoreForm::head);
       });
   Expr isFirst = unit == e.begin, isNewHead, isNewKeys;
   if (layout.queryBlocks > 1) {
@@ -128,10 +129,11 @@ void AttentionEmitter::prefetchNext(Expr query) {
     return; // it is mostly the same head
   }
   Expr nextBatch = next / layout.heads, nextHead = next % layout.heads;
-  auto prefetch = [&](Value operand, Expr own, int64_t rows, int64_t width) {
+  auto prefetch = [&](Value operand, Expr firstRow, int64_t rows,
+                      int64_t width) {
     // As many rows as it takes to have prefetched all with the last query.
     int64_t share = llvm::divideCeil(rows, layout.queries);
-    Expr column = own * width, first = nextBatch * rows;
+    Expr column = firstRow * width, first = nextBatch * rows;
     e.forLoop("rows", share, [&](Expr i) {
       Expr place = first + min(query * share + i, rows - 1);
       e.prefetchRow(e.buffer(operand), place, column, width);
@@ -160,7 +162,7 @@ void AttentionEmitter::emitSumsOfTerms() {
     weights = e.buffer(op.getScoreVector());
   }
   e.forLoop("queries", height, [&](Expr i) {
-    Expr own = queryRow + row + i;
+    Expr position = queryRow + row + i;
     forEachPanel([&](const KeyPanel &panel) {
       VectorType type = e.vectorType(panel.lanes);
       auto all = [&](Value matrix, Expr matrixRow, Expr c) -> Value {
@@ -168,7 +170,7 @@ void AttentionEmitter::emitSumsOfTerms() {
       };
       auto addTerm = [&](Expr c, Expr sum) -> Expr {
         Value key = e.load(packedKeys(panel, c), panel.lanes);
-        Value one = all(query, own, c);
+        Value one = all(query, position, c);
         Value weight = weights ? all(weights, 0, c) : Value();
         return similarity.addTerm(e.builder, one, key, weight, sum);
       };
@@ -259,15 +261,15 @@ namespace {
 bool isAddedToCarried(ScoreRegion region, BlockArgument captured) {
   Value carried = region.getYield().getCarried();
   auto sum = carried ? carried.getDefiningOp<arith::AddFOp>() : nullptr;
-  Value own[] = {region.getBatch(), region.getHead(), region.getQuery(),
-                 region.getKey()};
+  Value known[] = {region.getBatch(), region.getHead(), region.getQuery(),
+                   region.getKey()};
   ArrayRef<int64_t> shape = shapeOf(captured);
   // The only place of an axis is a constant.
   auto isOwn = [&](unsigned axis, Value index) {
-    return index == own[axis] ||
+    return index == known[axis] ||
            (shape[axis] == 1 && matchPattern(index, m_Zero()));
   };
-  return sum && shape.size() == std::size(own) &&
+  return sum && shape.size() == std::size(known) &&
          llvm::all_of(captured.getUsers(), [&](Operation *user) {
            auto indices = cast<ElementOp>(user).getIndices();
            return llvm::all_of(llvm::enumerate(indices),
@@ -284,16 +286,16 @@ struct AttentionRecipe
   /// Scores take the memory of those that they add to. Empty rows are found by
   /// the biases of -inf, which are scores of -inf then.
   std::optional<unsigned> getOverwritable(Operation *op, unsigned index) const {
-    auto own = cast<AttentionOp>(op);
-    Value scores = own.getScores();
+    auto attention = cast<AttentionOp>(op);
+    Value scores = attention.getScores();
     if (!scores || op->getResult(index) != scores) {
       return std::nullopt;
     }
-    unsigned first = op->getNumOperands() - own.getCaptured().size();
+    unsigned first = op->getNumOperands() - attention.getCaptured().size();
     for (auto [number, captured] :
-         llvm::enumerate(own.scoreRegion().getCaptured())) {
+         llvm::enumerate(attention.scoreRegion().getCaptured())) {
       if (captured.getType() == scores.getType() &&
-          isAddedToCarried(own.scoreRegion(), captured)) {
+          isAddedToCarried(attention.scoreRegion(), captured)) {
         return first + number;
       }
     }
@@ -301,12 +303,13 @@ struct AttentionRecipe
   }
   /// Both products take them. Other similarities are none.
   bool canMultiplyPairs(Operation *op) const {
-    auto own = cast<AttentionOp>(op);
-    Value read[] = {own.getQuery(), own.getKey(), own.getValue(),
-                    own.getMemoryKey(), own.getMemoryValue()};
+    auto attention = cast<AttentionOp>(op);
+    Value read[] = {attention.getQuery(), attention.getKey(),
+                    attention.getValue(), attention.getMemoryKey(),
+                    attention.getMemoryValue()};
     // A pair of values is of one block.
-    bool arePairs = own.getBlock().value_or(2) % 2 == 0;
-    return own.getSimilarity().isProduct() && arePairs &&
+    bool arePairs = attention.getBlock().value_or(2) % 2 == 0;
+    return attention.getSimilarity().isProduct() && arePairs &&
            llvm::all_of(read, [](Value operand) {
              return !operand || getElementTypeOrSelf(operand).isBF16();
            });

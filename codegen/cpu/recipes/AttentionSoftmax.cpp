@@ -38,11 +38,11 @@ Expr AttentionEmitter::isBelow(const KeyPanel &panel, Expr bound) {
 /// null: all.
 void AttentionEmitter::writeLimits(const KeyPanel &panel, Expr isValid,
                                    Expr tokens) {
-  ScoreLanes own = *scoreLanes;
-  own.beginLanes(panel.key, panel.lanes, isValid, tokens);
+  ScoreLanes lanes = *scoreLanes;
+  lanes.beginLanes(panel.key, panel.lanes, isValid, tokens);
   for (Value condition : form.conditions) {
     if (form.isAboutKeys(condition)) {
-      isValid = isValid & own.vectorOf(condition);
+      isValid = isValid & lanes.vectorOf(condition);
     }
   }
   e.store(select(isValid, e.splat(kInfinity, panel.lanes), -kInfinity),
@@ -102,23 +102,23 @@ Expr AttentionEmitter::maskedScores(Expr raw, Expr query, const KeyPanel &panel,
     }
   }
   Expr isKey = layout.slots ? isBelow(panel, layout.keys) : inside;
-  ScoreLanes own = *scoreLanes;
-  own.setIndex(form.region.getQuery(), query);
-  own.beginLanes(panel.key, panel.lanes, inside, isKey);
-  own.setRaw(raw);
+  ScoreLanes lanes = *scoreLanes;
+  lanes.setIndex(form.region.getQuery(), query);
+  lanes.beginLanes(panel.key, panel.lanes, inside, isKey);
+  lanes.setRaw(raw);
   Expr score = raw;
   if (scalesEarly()) {
     ScoreYieldOp yield = form.region.getYield();
-    score = own.vectorOf(leavesFactor() ? form.early : yield.getScore());
+    score = lanes.vectorOf(leavesFactor() ? form.early : yield.getScore());
     if (isCarried && op.getScores()) {
-      storeScores(own.vectorOf(yield.getCarried()), query, panel, isKey);
+      storeScores(lanes.vectorOf(yield.getCarried()), query, panel, isKey);
     }
     score = scratch.limits ? limited(score, panel) : score;
   }
   Expr keep = scratch.limits ? Expr() : inside;
   for (Value condition : form.conditions) {
     if (!panel.isWhole && !form.isAboutKeys(condition)) {
-      keep = keep & own.vectorOf(condition);
+      keep = keep & lanes.vectorOf(condition);
     }
   }
   return select(keep, score, op.hasSoftmax() ? -kInfinity : 0);

@@ -105,8 +105,9 @@ Expr FeatureRows::computeTile(Expr row, Expr left, int64_t height,
 Expr FeatureRows::reduce(vector::CombiningKind kind, Expr i, int64_t width,
                          Value factors) {
   return e.reduceRow(kind, width, [&](Expr before, const Chunk &at) {
-    Expr own = e.load(rows, i, at);
-    return combine(kind, before, factors ? own * e.load(factors, 0, at) : own);
+    Expr feature = e.load(rows, i, at);
+    return combine(kind, before,
+                   factors ? feature * e.load(factors, 0, at) : feature);
   });
 }
 
@@ -134,8 +135,8 @@ void FeatureRows::exponentiate(Expr i, Expr shift, double eps) {
     return;
   }
   Expr offset = shift - e.load(halfNorms, i, 0);
-  rewrite(i, [&](Expr own) {
-    Expr exponent = own + offset;
+  rewrite(i, [&](Expr x) {
+    Expr exponent = x + offset;
     Expr feature = sizes.hasMaximum() ? exp2(exponent) : exp2OfAny(exponent);
     return eps == 0 ? feature : feature + eps;
   });
@@ -144,14 +145,14 @@ void FeatureRows::exponentiate(Expr i, Expr shift, double eps) {
 void FeatureRows::finishKey(Expr i, Expr shift, Expr counts) {
   exponentiate(i, shift);
   if (counts) {
-    rewrite(i, [&](Expr own) { return select(counts, own, 0); });
+    rewrite(i, [&](Expr x) { return select(counts, x, 0); });
   }
 }
 
 void FeatureRows::enlarge(Expr i, Expr factor, Value from, Expr j) {
   double most = std::numeric_limits<float>::max();
   rewrite(i, sizes.count + 1, from, j,
-          [&](Expr own) { return min(own * factor, most); });
+          [&](Expr x) { return min(x * factor, most); });
 }
 
 } // namespace hova

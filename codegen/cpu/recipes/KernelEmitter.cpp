@@ -130,21 +130,21 @@ void computeTiles(OpBuilder &builder, ArrayRef<Operation *> ops, Value tile,
                   llvm::function_ref<void(Operation *, Value)> store) {
   DenseMap<Value, Value> tiles;
   for (Operation *op : ops) {
-    Value &own = tiles[op->getResult(0)];
+    Value &made = tiles[op->getResult(0)];
     if (op == ops.front() && tile) {
-      own = tile;
+      made = tile;
     } else if (auto slice = dyn_cast<SliceOp>(op);
                slice && tiles.count(slice.getX())) {
-      own = tiles.at(slice.getX());
+      made = tiles.at(slice.getX());
     } else {
       SmallVector<Value> operands;
       for (Value operand : op->getOperands()) {
         Value known = tiles.lookup(operand);
         operands.push_back(known ? known : load(op, operand));
       }
-      own = cast<TileOpInterface>(op).emitTile(builder, operands);
+      made = cast<TileOpInterface>(op).emitTile(builder, operands);
     }
-    store(op, own);
+    store(op, made);
   }
 }
 
@@ -156,11 +156,11 @@ void KernelEmitter::finishAndStoreTile(const TilePlace &place, Expr tile) {
   auto load = [&](Operation *op, Value operand) -> Value {
     return loadTile(operand, shapeOf(op->getResult(0)), placeOf(op, place));
   };
-  auto store = [&](Operation *op, Value own) {
+  auto store = [&](Operation *op, Value made) {
     Value result = op->getResult(0);
     if (hasBuffer(result)) {
       TilePlace to = placeOf(op, place);
-      make<TileStoreOp>(own, buffer(result), to.row, to.column, columnsOf(to),
+      make<TileStoreOp>(made, buffer(result), to.row, to.column, columnsOf(to),
                         rowTable(result));
     }
   };
@@ -190,20 +190,20 @@ void KernelEmitter::prefetchPlaced(const TilePlace &place) {
 void KernelEmitter::prefetchTile(Value tensor, const TilePlace &place) {
   Value matrix = buffer(tensor);
   for (int64_t row = 0; row < place.rows; ++row) {
-    Expr own = rowOf(tensor, place.row + row);
+    Expr sourceRow = rowOf(tensor, place.row + row);
     for (int64_t column = 0; column < place.valid;
          column += lineElements(matrix)) {
-      prefetch(matrix, {own, place.column + column}, CacheLevel::first);
+      prefetch(matrix, {sourceRow, place.column + column}, CacheLevel::first);
     }
   }
 }
 
 Expr KernelEmitter::loadTile(Value tensor, ArrayRef<int64_t> shape,
                              const TilePlace &place) {
-  ArrayRef<int64_t> own = shapeOf(tensor);
-  int64_t ownRows = staticSize(own.drop_back());
+  ArrayRef<int64_t> dims = shapeOf(tensor);
+  int64_t ownRows = staticSize(dims.drop_back());
   VectorType type = tileType(place.rows, place.lanes);
-  if (!own.empty() && own.back() == 1 && shape.back() != 1) {
+  if (!dims.empty() && dims.back() == 1 && shape.back() != 1) {
     // One element for all columns of a row.
     SmallVector<int64_t> column(shape);
     column.back() = 1;
@@ -217,7 +217,7 @@ Expr KernelEmitter::loadTile(Value tensor, ArrayRef<int64_t> shape,
   // vector).
   assert((ownRows == 1 || place.rows == 1) && "rows of a table do not line up");
   TilePlace only = place;
-  only.row = repeatedRow(place.row, own, shape);
+  only.row = repeatedRow(place.row, dims, shape);
   only.rows = 1;
   return load(buffer(tensor), only).broadcast(type);
 }
@@ -261,7 +261,7 @@ Expr KernelEmitter::widen(Expr value) {
 
 SmallVector<Value> KernelEmitter::valuesOf(ArrayRef<Expr> place) {
   return llvm::map_to_vector(
-      place, [&](const Expr &own) -> Value { return own.in(builder); });
+      place, [&](const Expr &index) -> Value { return index.in(builder); });
 }
 
 IntegerAttr KernelEmitter::columnsOf(const TilePlace &place) {
@@ -320,12 +320,12 @@ Expr KernelEmitter::multiply(const TilePlace &place, const MatrixPlace &lhs,
 /// meet each other.
 static Expr halveTo(KernelEmitter &e, vector::CombiningKind kind, Expr vector,
                     int64_t lanes) {
-  int64_t own = cast<VectorType>(vector.getType()).getNumElements();
+  int64_t width = cast<VectorType>(vector.getType()).getNumElements();
   auto half = [&](int64_t from) {
-    return e.compute<vector::ExtractStridedSliceOp>(vector, from, own / 2, 1);
+    return e.compute<vector::ExtractStridedSliceOp>(vector, from, width / 2, 1);
   };
-  for (; own > lanes; own /= 2) {
-    vector = combine(kind, half(0), half(own / 2));
+  for (; width > lanes; width /= 2) {
+    vector = combine(kind, half(0), half(width / 2));
   }
   return vector;
 }
@@ -348,9 +348,9 @@ Expr KernelEmitter::reduceRow(
   if (int64_t rest = width - whole) {
     int64_t tail = llvm::PowerOf2Ceil(rest);
     Expr none = splat(neutral, tail);
-    Expr own =
+    Expr last =
         select(laneMask(tail, rest), add(none, {whole, tail, rest}), none);
-    all = all ? combine(kind, halveTo(*this, kind, all, tail), own) : own;
+    all = all ? combine(kind, halveTo(*this, kind, all, tail), last) : last;
   }
   return reduceVector(kind, all);
 }

@@ -80,8 +80,8 @@ struct KeySummaryEmitter : KeySummaryScratch {
   Expr emitMaximum(int64_t tokens) {
     return e.fold("tokens", 0, tokens, 1, kNoKeyMaximum,
                   [&](Expr i, Expr before) {
-                    Expr own = keys.maximum(i);
-                    return max(before, select(mask.counts(i), own, before));
+                    Expr maximum = keys.maximum(i);
+                    return max(before, select(mask.counts(i), maximum, before));
                   });
   }
 

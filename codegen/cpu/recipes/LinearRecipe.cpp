@@ -194,16 +194,16 @@ struct LinearLoops {
     if (splits.count == 1) {
       return multiply(0, size);
     }
-    TilePlace own(0, 0, place.rows, place.lanes);
+    TilePlace inside(0, 0, place.rows, place.lanes);
     auto addSplit = [&](Expr step, int64_t steps) {
       Expr sum = multiply(step, steps);
-      return sum + e.load(sums.ofSplits, own);
+      return sum + e.load(sums.ofSplits, inside);
     };
-    e.store(multiply(0, splits.size), sums.ofSplits, own);
+    e.store(multiply(0, splits.size), sums.ofSplits, inside);
     int64_t before = size - splits.last;
     if (splits.count > 2) {
       e.forLoop("depth", splits.size, before, splits.size, [&](Expr step) {
-        e.store(addSplit(step, splits.size), sums.ofSplits, own);
+        e.store(addSplit(step, splits.size), sums.ofSplits, inside);
       });
     }
     return addSplit(before, splits.last);
@@ -212,10 +212,10 @@ struct LinearLoops {
   /// Adds what the K blocks before left, and leaves that or hands it on.
   void finish(const TilePlace &place, Expr inPanel, Expr tile, bool isLast) {
     if (sums.ofKBlocks) {
-      TilePlace own(place.row - beginRow, inPanel, place.rows, place.lanes);
-      tile = tile + e.load(sums.ofKBlocks, own);
+      TilePlace inside(place.row - beginRow, inPanel, place.rows, place.lanes);
+      tile = tile + e.load(sums.ofKBlocks, inside);
       if (!isLast) {
-        return e.store(tile, sums.ofKBlocks, own);
+        return e.store(tile, sums.ofKBlocks, inside);
       }
     }
     if (op.getBias()) {

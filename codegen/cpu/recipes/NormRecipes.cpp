@@ -57,21 +57,21 @@ struct LayerNorm {
   LayerNormOp op;
   Expr mean, factor;
 
-  using Add = llvm::function_ref<Expr(Expr sum, Expr own)>;
+  using Add = llvm::function_ref<Expr(Expr sum, Expr term)>;
   /// `sumUp` returns what `add` makes of a sum and every part of x.
   LayerNorm(LayerNormOp op, llvm::function_ref<Expr(Add add)> sumUp) : op(op) {
     double reciprocal = 1.0 / shapeOf(op.getX()).back();
-    mean = sumUp([](Expr sum, Expr own) { return sum + own; }) * reciprocal;
-    Expr squares = sumUp([&](Expr sum, Expr own) {
-      Expr deviation = own - mean;
+    mean = sumUp([](Expr sum, Expr term) { return sum + term; }) * reciprocal;
+    Expr squares = sumUp([&](Expr sum, Expr term) {
+      Expr deviation = term - mean;
       return fma(deviation, deviation, sum);
     });
     double eps = op.getEps().convertToDouble();
     factor = 1.0 / sqrt(squares * reciprocal + eps);
   }
   /// Of a part of x, for which `load` loads the gain and the bias.
-  Expr apply(Expr own, llvm::function_ref<Expr(Value)> load) {
-    Expr normal = (own - mean) * factor;
+  Expr apply(Expr x, llvm::function_ref<Expr(Value)> load) {
+    Expr normal = (x - mean) * factor;
     if (!op.getGain()) {
       return normal;
     }
@@ -90,8 +90,9 @@ static void emitLayerNorm(KernelEmitter &e, LayerNormOp op) {
       return piece.reduce(CombiningKind::ADD, add);
     });
     piece.map([&](Expr chunk, const TilePlace &place) {
-      return norm.apply(
-          chunk, [&](Value own) { return e.loadTile(own, shape, place); });
+      return norm.apply(chunk, [&](Value operand) {
+        return e.loadTile(operand, shape, place);
+      });
     });
   });
 }
@@ -108,7 +109,7 @@ static void emitLayerNormLanes(TokenLanes &t, LayerNormOp op) {
                   });
   });
   t.forEachTile(width, [&](const TilePlace &place) {
-    auto load = [&](Value own) { return t.load(own, place); };
+    auto load = [&](Value operand) { return t.load(operand, place); };
     t.finishAndStore(place, norm.apply(load(op.getX()), load));
   });
 }

@@ -51,9 +51,9 @@ void forEachEvenBlock(KernelEmitter &e, StringRef name, int64_t rows,
                       llvm::function_ref<void(Expr, int64_t)> body) {
   int64_t blocks = llvm::divideCeil(rows, most), height = rows / blocks;
   int64_t lower = rows % blocks * (height + 1);
-  auto loop = [&](int64_t from, int64_t to, int64_t own) {
+  auto loop = [&](int64_t from, int64_t to, int64_t height) {
     if (from < to) {
-      e.forLoop(name, from, to, own, [&](Expr row) { body(row, own); });
+      e.forLoop(name, from, to, height, [&](Expr row) { body(row, height); });
     }
   };
   loop(0, lower, height + 1);
@@ -98,10 +98,10 @@ void forEachRowBlock(KernelEmitter &e, StringRef name, Expr from, Expr to,
     if (heights.size() == 1) {
       return body({row, heights.back(), block, divisor});
     }
-    Expr own = height + select(block < higher, 1, 0);
+    Expr rows = height + select(block < higher, 1, 0);
     // The last height is the default, which the switch needs anyway.
     auto choice = e.make<scf::IndexSwitchOp>(
-        TypeRange(), own, heights.drop_back(), heights.size() - 1);
+        TypeRange(), rows, heights.drop_back(), heights.size() - 1);
     OpBuilder::InsertionGuard guard(builder);
     auto emitCase = [&](Region &region, int64_t size) {
       builder.setInsertionPointToStart(&region.emplaceBlock());

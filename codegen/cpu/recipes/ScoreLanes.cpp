@@ -51,8 +51,8 @@ void ScoreLanes::hoist(unsigned sources) {
   // The tensors themselves are the kernel's.
   unsigned others = ~(sources | ScoreForm::data);
   for (Operation &op : form.region.getBlock().without_terminator()) {
-    unsigned own = form.sourcesOf(op.getResult(0));
-    if (own && !(own & others)) {
+    unsigned sources = form.sourcesOf(op.getResult(0));
+    if (sources && !(sources & others)) {
       expand(op.getResult(0));
     }
   }
@@ -193,7 +193,7 @@ ScoreLanes::Lanes ScoreLanes::computeLinear(Operation *op,
 Expr ScoreLanes::applyFunction(Operation *op, ArrayRef<Lanes> operands) {
   llvm::SaveAndRestore ofVector(lanes, e.schedule.lanes);
   auto vectors = map_to_vector(
-      operands, [&](const Lanes &own) -> Value { return asVector(own); });
+      operands, [&](const Lanes &lanes) -> Value { return asVector(lanes); });
   return apply(op, vectors, /*isUniform=*/false)[0];
 }
 
@@ -240,9 +240,9 @@ static bool isOutside(const ScoreForm::Ranges &ranges, Value index,
 
 ScoreLanes::Bounds ScoreLanes::boundsOf(ElementOp op) const {
   ArrayRef<int64_t> shape = shapeOf(op.getTable());
-  auto areWithin = [&](const ScoreForm::Ranges &own) {
+  auto areWithin = [&](const ScoreForm::Ranges &ranges) {
     return llvm::all_of(llvm::zip(op.getIndices(), shape), [&](auto axis) {
-      return isWithin(own, std::get<0>(axis), std::get<1>(axis));
+      return isWithin(ranges, std::get<0>(axis), std::get<1>(axis));
     });
   };
   if (areWithin(ranges)) {
@@ -264,18 +264,18 @@ ScoreLanes::Place ScoreLanes::placeOf(ElementOp op) {
   Place place;
   place.row = {e.index(0)};
   for (auto [axis, index] : llvm::enumerate(op.getIndices())) {
-    Lanes own = expand(index);
+    Lanes position = expand(index);
     if (bounds == Bounds::unknown && !isWithin(ranges, index, shape[axis])) {
-      Expr number = own.isUniform() ? own.first : asVector(own);
+      Expr number = position.isUniform() ? position.first : asVector(position);
       Expr size = Expr(shape[axis]).in(e.builder, number.getType());
       place.isInside =
           place.isInside &
           e.compute<arith::CmpIOp>(arith::CmpIPredicate::ult, number, size);
     }
     if (axis + 1 == shape.size()) {
-      place.column = own;
+      place.column = position;
     } else {
-      place.row = axis == 0 ? own : add(place.row * shape[axis], own);
+      place.row = axis == 0 ? position : add(place.row * shape[axis], position);
     }
   }
   if (!place.isUniform()) {

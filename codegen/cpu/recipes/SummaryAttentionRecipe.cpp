@@ -141,18 +141,18 @@ struct SummaryAttentionEmitter : SummaryAttentionScratch {
   /// the plain values, which are relative to nothing.
   void mergeSlot(Expr slot) {
     Expr first = slot * (sizes.count + summaryExtraRows(sizes.map));
-    Expr before, own;
+    Expr before, added;
     if (sizes.hasMaximum()) {
       Expr old = e.load(peak, 0, 0);
       Expr maximum = e.load(slots, first + (sizes.count + 1), 0);
       Expr next = max(old, maximum);
       before = exp2(old - next);
-      own = exp2(maximum - next);
+      added = exp2(maximum - next);
       e.store(next, peak, 0, 0);
     }
     auto mergeRows = [&](int64_t from, int64_t to, bool scales) {
       auto merge = [&](Expr sum, Expr part) {
-        return scales ? fma(sum, before, part * own) : sum + part;
+        return scales ? fma(sum, before, part * added) : sum + part;
       };
       e.forLoop("features", from, to, 1, [&](Expr r) {
         e.forEachChunk(sizes.valueWidth, [&](const Chunk &at) {
@@ -219,12 +219,12 @@ struct SummaryAttentionEmitter : SummaryAttentionScratch {
     auto enlarged = [&](double constant) {
       return factor ? factor * constant : Expr(constant);
     };
-    Expr own = sum * sizes.productWeight();
+    Expr weight = sum * sizes.productWeight();
     if (stabilizer > 0) {
-      Expr isSmall = abs(own) <= enlarged(stabilizer);
-      own = select(isSmall, own + enlarged(2 * stabilizer), own);
+      Expr isSmall = abs(weight) <= enlarged(stabilizer);
+      weight = select(isSmall, weight + enlarged(2 * stabilizer), weight);
     }
-    return eps > 0 ? own + enlarged(eps) : own;
+    return eps > 0 ? weight + enlarged(eps) : weight;
   }
 
   /// Stores what the sums of the row at `place` are multiplied with: 1 / (n R),
@@ -234,16 +234,16 @@ struct SummaryAttentionEmitter : SummaryAttentionScratch {
   void writeInverse(Expr place, llvm::function_ref<Expr()> sum,
                     llvm::function_ref<void(Expr)> enlarge) {
     auto invert = [&](Expr factor) {
-      Expr own = denominatorOf(sum(), factor);
-      Expr inverted = sizes.productWeight() / own;
-      e.store(select(own == 0, 0, inverted), inverse, place, 0);
-      return own;
+      Expr denominator = denominatorOf(sum(), factor);
+      Expr inverted = sizes.productWeight() / denominator;
+      e.store(select(denominator == 0, 0, inverted), inverse, place, 0);
+      return denominator;
     };
-    Expr own = invert({});
+    Expr inverse = invert({});
     if (canVanish()) {
-      e.ifThen(abs(own) <= kLeastDenominator, [&] {
-        Expr factor =
-            select(own == 0, kLargestFactor, kEnlargedDenominator / own);
+      e.ifThen(abs(inverse) <= kLeastDenominator, [&] {
+        Expr factor = select(inverse == 0, kLargestFactor,
+                             kEnlargedDenominator / inverse);
         enlarge(factor);
         invert(factor);
       });
@@ -286,8 +286,8 @@ struct SummaryAttentionEmitter : SummaryAttentionScratch {
            [&](Expr i, Expr largest) {
              Expr counts = mask.counts(i), shift = sizes.shift();
              if (sizes.hasMaximum()) {
-               Expr own = select(counts, keys.maximum(i), largest);
-               largest = max(largest, own);
+               Expr maximum = select(counts, keys.maximum(i), largest);
+               largest = max(largest, maximum);
                e.store(largest, peaks, 0, i);
                shift = -largest;
              }
@@ -301,12 +301,12 @@ struct SummaryAttentionEmitter : SummaryAttentionScratch {
     // 16 keys, of which `count` exist.
     auto transposeTokens = [&](Expr token, int64_t count) {
       e.forEachChunk(sizes.count, kTransposed, [&](const Chunk &features) {
-        Chunk own{features.column, kTransposed, features.valid};
+        Chunk chunk{features.column, kTransposed, features.valid};
         transposeBlock(
-            e, count, own.valid,
-            [&](int64_t i) { return e.load(keys.rows, token + i, own); },
+            e, count, chunk.valid,
+            [&](int64_t i) { return e.load(keys.rows, token + i, chunk); },
             [&](Expr column, int64_t i) {
-              e.store(column, packed, own.column + i, {token, kTransposed});
+              e.store(column, packed, chunk.column + i, {token, kTransposed});
             });
       });
     };
@@ -327,22 +327,22 @@ struct SummaryAttentionEmitter : SummaryAttentionScratch {
   void emitScores(Expr row, int64_t height, Expr tiles, Expr to) {
     e.forLoop("tiles", tiles, [&](Expr tile) {
       TilePlace place(to, tile * tileColumns, height, tileColumns);
-      Expr own = e.multiply(place, {queries.rows, {row, 0}},
-                            {packed, {0, place.column}}, sizes.count);
-      e.store(own, scores, place);
+      Expr product = e.multiply(place, {queries.rows, {row, 0}},
+                                {packed, {0, place.column}}, sizes.count);
+      e.store(product, scores, place);
     });
   }
 
   /// A_ij for some keys j, from the products of features.
-  Expr maskScores(Expr own, Expr query, const Chunk &at) {
+  Expr maskScores(Expr score, Expr query, const Chunk &at) {
     if (sizes.hasMaximum()) {
       Expr factor = exp2(e.load(peaks, 0, at) - e.load(peaks, 0, query));
-      own = fma(own, factor, e.load(queries.rows, query, sizes.count));
+      score = fma(score, factor, e.load(queries.rows, query, sizes.count));
     }
     Type i32 = e.builder.getI32Type();
     Expr token = e.iota(at.lanes) + toInteger(at.column, i32);
     Expr isBefore = token <= toInteger(query, i32);
-    return select(isBefore & mask.counts(at), own, 0);
+    return select(isBefore & mask.counts(at), score, 0);
   }
 
   /// Scores of row `i`, masked, and the sum of products of its query, whose
@@ -351,14 +351,14 @@ struct SummaryAttentionEmitter : SummaryAttentionScratch {
     Expr start = e.splat(0, tileColumns);
     Expr lanes = e.fold("tiles", 0, tiles, 1, start, [&](Expr tile, Expr sum) {
       Chunk at{tile * tileColumns, tileColumns};
-      Expr own = maskScores(e.load(scores, i, at), query, at);
-      e.store(own, scores, i, at);
-      return sum + own;
+      Expr score = maskScores(e.load(scores, i, at), query, at);
+      e.store(score, scores, i, at);
+      return sum + score;
     });
     Expr sum = reduceVector(vector::CombiningKind::ADD, lanes);
     if (sizes.hasMaximum()) {
       Expr factor = exp2(e.load(peak, 0, 0) - e.load(peaks, 0, query));
-      queries.rewrite(query, [&](Expr own) { return own * factor; });
+      queries.rewrite(query, [&](Expr feature) { return feature * factor; });
     }
     return queries.dot(query, ones, depth) + sum;
   }

@@ -121,17 +121,17 @@ Expr TokenLanes::load(Value tensor, const TilePlace &place) {
   // An element for each channel: a matrix of one column.
   Value column =
       e.reinterpret(e.buffer(tensor), {shapeOf(tensor).back(), 1}, {1, 1});
-  Expr own = e.load(column, {place.row, 0, place.rows});
-  return own.broadcast(e.tileType(place.rows, lanes));
+  Expr numbers = e.load(column, {place.row, 0, place.rows});
+  return numbers.broadcast(e.tileType(place.rows, lanes));
 }
 
 void TokenLanes::finishAndStore(const TilePlace &place, Expr tile) {
   computeTiles(
       e.builder, stage.getComputeOps(), tile,
       [&](Operation *, Value operand) -> Value { return load(operand, place); },
-      [&](Operation *op, Value own) {
+      [&](Operation *op, Value tile) {
         if (layout.offsetOf(op->getResult(0))) {
-          e.store(own, matrix(op->getResult(0)), place);
+          e.store(tile, matrix(op->getResult(0)), place);
         }
       });
 }

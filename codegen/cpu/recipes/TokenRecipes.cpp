@@ -26,9 +26,9 @@ static Value copyColumn(KernelEmitter &e, Value matrix, Expr column,
   int64_t rows = *std::prev(type.getShape().end(), 2);
   bool hasPairs = type.getElementType().isInteger();
   Value copy = e.scratchView(0, {1, hasPairs ? 2 * rows : rows});
-  auto placeOf = [&](Expr row, Expr own) {
-    return type.getRank() == 2 ? SmallVector<Expr, 3>{row, own}
-                               : placeInPanels(matrix, row, own).position;
+  auto placeOf = [&](Expr row, Expr column) {
+    return type.getRank() == 2 ? SmallVector<Expr, 3>{row, column}
+                               : placeInPanels(matrix, row, column).position;
   };
   e.forLoop("rows", rows, [&](Expr row) {
     e.prefetch(matrix, placeOf(row, next));
@@ -138,9 +138,9 @@ static void poolRows(KernelEmitter &e, Value x, int64_t count, bool takesMean) {
     e.forEachChunk(shapeOf(x).back(), [&](const Chunk &at) {
       Expr start = e.load(source, first, at);
       Expr all = e.fold("rows", 1, count, 1, start, [&](Expr i, Expr before) {
-        Expr own = e.load(source, first + i, at);
-        return takesMean ? before + own
-                         : e.compute<arith::MaximumFOp>(before, own);
+        Expr tile = e.load(source, first + i, at);
+        return takesMean ? before + tile
+                         : e.compute<arith::MaximumFOp>(before, tile);
       });
       e.finishAndStoreTile({row, at}, takesMean ? all * (1.0 / count) : all);
     });
@@ -187,22 +187,23 @@ struct Entries {
 /// Hands to the stage what of a row is from the operand: columns if the axis is
 /// the last one, else all or nothing. Where nothing is, `otherwise` follows.
 static void copyEntries(KernelEmitter &e, Value result, int64_t axis, Expr row,
-                        const Entries &own,
+                        const Entries &entries,
                         llvm::function_ref<void()> otherwise = {}) {
   ArrayRef<int64_t> shape = shapeOf(result);
-  Value source = e.buffer(own.x);
+  Value source = e.buffer(entries.x);
   if (axis + 1 == static_cast<int64_t>(shape.size())) {
-    return e.copyRow({source, {row, own.first}}, row, own.count, own.place);
+    return e.copyRow({source, {row, entries.first}}, row, entries.count,
+                     entries.place);
   }
   // The row is number (outer*size + j)*inner + q. Entries in front of those of
   // the operand wrap around to large numbers.
   int64_t size = shape[axis];
   int64_t inner = staticSize(shape.drop_back().drop_front(axis + 1));
-  Expr entry = row / inner % size - own.place;
-  Expr isOwn = own.count < size ? entry < own.count : Expr();
+  Expr entry = row / inner % size - entries.place;
+  Expr isOwn = entries.count < size ? entry < entries.count : Expr();
   auto copy = [&] {
-    Expr j = entry + own.first, outer = row / (size * inner);
-    Expr from = (outer * shapeOf(own.x)[axis] + j) * inner + row % inner;
+    Expr j = entry + entries.first, outer = row / (size * inner);
+    Expr from = (outer * shapeOf(entries.x)[axis] + j) * inner + row % inner;
     e.copyRow({source, {from, 0}}, row, shape.back());
   };
   e.ifThen(isOwn, copy, otherwise);

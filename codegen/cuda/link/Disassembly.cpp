@@ -76,24 +76,24 @@ std::optional<MainLoop> KernelCode::countMainLoop() const {
   std::optional<MainLoop> main;
   size_t shortest = 0;
   for (const Loop &loop : loops) {
-    MainLoop own;
+    MainLoop mainLoop;
     for (StringRef opcode :
          ArrayRef(opcodes).slice(loop.begin, loop.end - loop.begin)) {
-      int64_t &count = opcode == "HMMA"     ? own.products
-                       : opcode == "LDSM"   ? own.reads
-                       : opcode == "LDGSTS" ? own.copies
-                                            : own.others;
+      int64_t &count = opcode == "HMMA"     ? mainLoop.products
+                       : opcode == "LDSM"   ? mainLoop.reads
+                       : opcode == "LDGSTS" ? mainLoop.copies
+                                            : mainLoop.others;
       ++count;
     }
-    if (own.products == 0) {
+    if (mainLoop.products == 0) {
       continue;
     }
     size_t length = loop.end - loop.begin;
-    bool isFirst = !main || (own.copies && !main->copies);
-    bool isAlike = main && (own.copies != 0) == (main->copies != 0);
+    bool isFirst = !main || (mainLoop.copies && !main->copies);
+    bool isAlike = main && (mainLoop.copies != 0) == (main->copies != 0);
     if (isFirst || (isAlike && length < shortest)) {
       shortest = length;
-      main = own;
+      main = mainLoop;
     }
   }
   return main;

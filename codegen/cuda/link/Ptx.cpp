@@ -57,7 +57,7 @@ struct DeviceModule {
 } // namespace
 
 static llvm::Error translate(ModuleOp module, StringRef chip,
-                             DeviceModule &own) {
+                             DeviceModule &device) {
   if (llvm::Error error = initialize()) {
     return error;
   }
@@ -68,7 +68,7 @@ static llvm::Error translate(ModuleOp module, StringRef chip,
   if (!target) {
     return llvm::createStringError(message);
   }
-  own.machine.reset(target->createTargetMachine(
+  device.machine.reset(target->createTargetMachine(
       triple, chip, kPtxVersion, {}, std::nullopt, std::nullopt,
       llvm::CodeGenOptLevel::Aggressive));
   DialectRegistry registry;
@@ -76,39 +76,39 @@ static llvm::Error translate(ModuleOp module, StringRef chip,
   registerLLVMDialectTranslation(registry);
   registerNVVMDialectTranslation(registry);
   module.getContext()->appendDialectRegistry(registry);
-  own.code = translateModuleToLLVMIR(module, own.context);
-  if (!own.code) {
+  device.code = translateModuleToLLVMIR(module, device.context);
+  if (!device.code) {
     return llvm::createStringError("kernels are no LLVM IR");
   }
-  own.code->setTargetTriple(triple);
-  own.code->setDataLayout(own.machine->createDataLayout());
+  device.code->setTargetTriple(triple);
+  device.code->setDataLayout(device.machine->createDataLayout());
   return llvm::Error::success();
 }
 
 llvm::Expected<std::string> translateToPtx(ModuleOp module, StringRef chip) {
-  DeviceModule own;
-  if (llvm::Error error = translate(module, chip, own)) {
+  DeviceModule device;
+  if (llvm::Error error = translate(module, chip, device)) {
     return error;
   }
   llvm::SmallString<0> text;
   llvm::raw_svector_ostream stream(text);
   llvm::legacy::PassManager manager;
-  if (own.machine->addPassesToEmitFile(manager, stream, nullptr,
-                                       llvm::CodeGenFileType::AssemblyFile)) {
+  if (device.machine->addPassesToEmitFile(
+          manager, stream, nullptr, llvm::CodeGenFileType::AssemblyFile)) {
     return llvm::createStringError("LLVM's NVPTX back end writes no text");
   }
-  manager.run(*own.code);
+  manager.run(*device.code);
   return std::string(text);
 }
 
 llvm::Expected<std::string> translateToLlvm(ModuleOp module, StringRef chip) {
-  DeviceModule own;
-  if (llvm::Error error = translate(module, chip, own)) {
+  DeviceModule device;
+  if (llvm::Error error = translate(module, chip, device)) {
     return error;
   }
   std::string text;
   llvm::raw_string_ostream stream(text);
-  own.code->print(stream, nullptr);
+  device.code->print(stream, nullptr);
   return text;
 }
 

@@ -53,12 +53,12 @@ static int64_t divisorOf(Value index, unsigned steps) {
   }
   return TypeSwitch<Operation *, int64_t>(op)
       .Case<arith::MulIOp>(
-          [&](auto own) { return times(of(own.getLhs()), of(own.getRhs())); })
+          [&](auto op) { return times(of(op.getLhs()), of(op.getRhs())); })
       .Case<arith::AddIOp, arith::SubIOp, arith::MinUIOp, arith::MinSIOp,
             arith::MaxUIOp, arith::MaxSIOp, arith::RemUIOp, arith::RemSIOp>(
-          [&](auto own) { return either(own.getLhs(), own.getRhs()); })
-      .Case<arith::SelectOp>([&](arith::SelectOp own) {
-        return either(own.getTrueValue(), own.getFalseValue());
+          [&](auto op) { return either(op.getLhs(), op.getRhs()); })
+      .Case<arith::SelectOp>([&](arith::SelectOp select) {
+        return either(select.getTrueValue(), select.getFalseValue());
       })
       .Default([](Operation *) { return int64_t(1); });
 }
@@ -84,9 +84,9 @@ int64_t addressDivisorOf(Value matrix) {
   int64_t divisor = addressDivisorOf(view.getSource());
   for (auto [offset, stride] : llvm::zip(view.getMixedOffsets(), strides)) {
     auto constant = getConstantIntValue(offset);
-    int64_t own =
+    int64_t step =
         constant ? divisorOf(*constant) : divisorOf(cast<Value>(offset));
-    divisor = std::min(divisor, times(own, divisorOf(stride * bytes)));
+    divisor = std::min(divisor, times(step, divisorOf(stride * bytes)));
   }
   return divisor;
 }
@@ -110,12 +110,12 @@ static bool isNeverNegative(Value index, unsigned steps) {
   return TypeSwitch<Operation *, bool>(op)
       .Case<arith::MulIOp, arith::AddIOp, arith::DivUIOp, arith::RemUIOp,
             arith::MaxUIOp>(
-          [&](auto own) { return of(own.getLhs()) && of(own.getRhs()); })
+          [&](auto op) { return of(op.getLhs()) && of(op.getRhs()); })
       // No larger than the other, as numbers without a sign.
       .Case<arith::MinUIOp>(
-          [&](auto own) { return of(own.getLhs()) || of(own.getRhs()); })
-      .Case<arith::SelectOp>([&](arith::SelectOp own) {
-        return of(own.getTrueValue()) && of(own.getFalseValue());
+          [&](auto op) { return of(op.getLhs()) || of(op.getRhs()); })
+      .Case<arith::SelectOp>([&](arith::SelectOp select) {
+        return of(select.getTrueValue()) && of(select.getFalseValue());
       })
       .Default([](Operation *) { return false; });
 }

@@ -84,40 +84,40 @@ Along RunAnalysis::ofResult(Operation &inner) {
   };
   return TypeSwitch<Operation *, Along>(&inner)
       .Case<arith::IndexCastOp, arith::IndexCastUIOp>(
-          [&](auto own) { return of(own.getIn()); })
-      .Case<arith::AddIOp>([&](arith::AddIOp own) {
-        Value x = own.getLhs(), y = own.getRhs();
+          [&](auto op) { return of(op.getIn()); })
+      .Case<arith::AddIOp>([&](arith::AddIOp op) {
+        Value x = op.getLhs(), y = op.getRhs();
         bool moves = (isConsecutive(x) && isShift(y)) ||
                      (isShift(x) && isConsecutive(y));
         return moves ? Along::consecutive : Along::other;
       })
-      .Case<arith::SubIOp>([&](arith::SubIOp own) {
-        return isConsecutive(own.getLhs()) && isShift(own.getRhs())
+      .Case<arith::SubIOp>([&](arith::SubIOp op) {
+        return isConsecutive(op.getLhs()) && isShift(op.getRhs())
                    ? Along::consecutive
                    : Along::other;
       })
-      .Case<arith::DivUIOp>([&](arith::DivUIOp own) {
-        return isConsecutive(own.getLhs()) && isMultiple(own.getRhs())
+      .Case<arith::DivUIOp>([&](arith::DivUIOp op) {
+        return isConsecutive(op.getLhs()) && isMultiple(op.getRhs())
                    ? Along::same
                    : Along::other;
       })
-      .Case<arith::RemUIOp>([&](arith::RemUIOp own) {
-        return isConsecutive(own.getLhs()) && isMultiple(own.getRhs())
+      .Case<arith::RemUIOp>([&](arith::RemUIOp op) {
+        return isConsecutive(op.getLhs()) && isMultiple(op.getRhs())
                    ? Along::consecutive
                    : Along::other;
       })
-      .Case<arith::CmpIOp>([&](arith::CmpIOp own) {
+      .Case<arith::CmpIOp>([&](arith::CmpIOp op) {
         // All of a run lie on one side of a multiple of the width.
-        bool isSide = own.getPredicate() == arith::CmpIPredicate::ult ||
-                      own.getPredicate() == arith::CmpIPredicate::uge;
-        return isSide && isConsecutive(own.getLhs()) && isMultiple(own.getRhs())
+        bool isSide = op.getPredicate() == arith::CmpIPredicate::ult ||
+                      op.getPredicate() == arith::CmpIPredicate::uge;
+        return isSide && isConsecutive(op.getLhs()) && isMultiple(op.getRhs())
                    ? Along::same
                    : Along::other;
       })
-      .Case<arith::SelectOp>([&](arith::SelectOp own) {
-        Along first = of(own.getTrueValue());
-        return of(own.getCondition()) == Along::same &&
-                       of(own.getFalseValue()) == first
+      .Case<arith::SelectOp>([&](arith::SelectOp op) {
+        Along first = of(op.getTrueValue());
+        return of(op.getCondition()) == Along::same &&
+                       of(op.getFalseValue()) == first
                    ? first
                    : Along::other;
       })

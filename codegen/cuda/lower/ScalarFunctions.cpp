@@ -178,11 +178,11 @@ Value ScalarFunctions::emit(Operation &op, ValueRange operands) {
     return {};
   }
   return TypeSwitch<Operation *, Value>(&op)
-      .Case<ActivationOp>([&](ActivationOp own) {
-        return activation(own.getKind(), operands[0]);
+      .Case<ActivationOp>([&](ActivationOp op) {
+        return activation(op.getKind(), operands[0]);
       })
-      .Case<Exp2Op>([&](Exp2Op own) {
-        int64_t offset = own.getExponentOffset();
+      .Case<Exp2Op>([&](Exp2Op op) {
+        int64_t offset = op.getExponentOffset();
         return exp2(offset ? add(operands[0], constant(offset)) : operands[0]);
       })
       .Case<math::Exp2Op>([&](auto) { return exp2(operands[0]); })
@@ -196,12 +196,12 @@ Value ScalarFunctions::emit(Operation &op, ValueRange operands) {
       .Case<math::RsqrtOp>([&](auto) {
         return intrinsic("llvm.nvvm.rsqrt.approx.f", operands[0]);
       })
-      .Case<arith::DivFOp>([&](arith::DivFOp own) -> Value {
+      .Case<arith::DivFOp>([&](arith::DivFOp op) -> Value {
         // Other quotients are rounded to nearest.
         if (!matchPattern(operands[0], m_OneFloat())) {
           return Value();
         }
-        bool isNormal = arith::bitEnumContainsAll(own.getFastmath(),
+        bool isNormal = arith::bitEnumContainsAll(op.getFastmath(),
                                                   arith::FastMathFlags::arcp);
         return isNormal ? reciprocal(operands[1])
                         : reciprocalOfAny(operands[1]);

@@ -92,8 +92,8 @@ void ThreadEmitter::widenPiece(const Matrix &source, Type element, Value from,
     return there ? select(there, wide, f32(0)) : wide;
   };
   if (count == 1) {
-    Value own = LLVM::LoadOp::create(b, element, from, bytes);
-    LLVM::StoreOp::create(b, widened(own), to, 4);
+    Value word = LLVM::LoadOp::create(b, element, from, bytes);
+    LLVM::StoreOp::create(b, widened(word), to, 4);
     return;
   }
   Type word = b.getI32Type();
@@ -102,9 +102,11 @@ void ThreadEmitter::widenPiece(const Matrix &source, Type element, Value from,
       bytes);
   Values elements;
   for (int64_t i = 0; i < count; ++i) {
-    Value own = count == 2 ? loaded
-                           : Value(vector::ExtractOp::create(b, loaded, i / 2));
-    Value pair = LLVM::BitcastOp::create(b, VectorType::get({2}, element), own);
+    Value words = count == 2
+                      ? loaded
+                      : Value(vector::ExtractOp::create(b, loaded, i / 2));
+    Value pair =
+        LLVM::BitcastOp::create(b, VectorType::get({2}, element), words);
     elements.push_back(widened(vector::ExtractOp::create(b, pair, i % 2)));
   }
   Value run = vector::FromElementsOp::create(
@@ -210,18 +212,20 @@ LogicalResult ThreadEmitter::emitCopy(GroupCopyOp op) {
         b.setInsertionPointToStart(choice.thenBlock());
         branches = true;
       }
-      Value own = placed.empty() ? Value() : placed[first / rowsAtOnce];
+      Value placedRow = placed.empty() ? Value() : placed[first / rowsAtOnce];
       Value there = op.getInBounds()[0] ? Value()
-                    : own ? below(own, source->rows)
-                          : isRowThere(op.getRow(), row, first,
-                                       std::min(rowsAtOnce, slots.rows - first),
-                                       source->rows);
+                    : placedRow
+                        ? below(placedRow, source->rows)
+                        : isRowThere(op.getRow(), row, first,
+                                     std::min(rowsAtOnce, slots.rows - first),
+                                     source->rows);
       Value column = add(add(firstColumn, mul(piece, bytes / elementBytes)),
                          i32(kSegment * segment));
       Value to = offset(places[first % kBlockRows],
                         segment * slots.segmentBytes() +
                             (first - first % kBlockRows) * slots.rowBytes);
-      Value rowStart = own ? offset(from, mul(own, source->rowBytes))
+      Value rowStart = placedRow
+                           ? offset(from, mul(placedRow, source->rowBytes))
                            : offset(from, first * source->rowBytes);
       Value at = offset(rowStart, elementBytes * kSegment * segment);
       Value read = bytesToRead(op, *source, bytes, there, column);

@@ -35,14 +35,14 @@ LogicalResult ThreadEmitter::emitReduce(GroupReduceOp op) {
     }
     return arith::MaxNumFOp::create(b, x, y);
   };
-  Fragment own = fragment(tile);
+  Fragment held = fragment(tile);
   ArrayRef<Value> elements = parts[op.getTile()];
   bool row =
       (tile.getDistribution() == TileDistribution::partial ? result : tile)
           .getDistribution() == TileDistribution::row;
   Values results;
-  for (size_t r = 0; r < own.rows.size(); ++r) {
-    Values round(elements.slice(r * own.columns.size(), own.columns.size()));
+  for (size_t r = 0; r < held.rows.size(); ++r) {
+    Values round(elements.slice(r * held.columns.size(), held.columns.size()));
     for (; round.size() > 1; round.resize((round.size() + 1) / 2)) {
       for (size_t i = 0; i < round.size() / 2; ++i) {
         round[i] = combine(round[i], round[round.size() - 1 - i]);
@@ -82,11 +82,11 @@ LogicalResult ThreadEmitter::emitTranspose(GroupTransposeOp op) {
   }
   syncWarp();
   NVVM::Barrier0Op::create(b);
-  Value own = offset(start, mul(row.column, kBytes));
+  Value begin = offset(start, mul(row.column, kBytes));
   Values elements;
   for (int64_t place : row.columns) {
     elements.push_back(LLVM::LoadOp::create(
-        b, b.getF32Type(), offset(own, place * kBytes), kBytes));
+        b, b.getF32Type(), offset(begin, place * kBytes), kBytes));
   }
   parts[op.getResult()] = elements;
   return success();
@@ -115,8 +115,8 @@ Value ThreadEmitter::pack(Value low, Value high) {
 /// column.
 Value ThreadEmitter::element(Value tile, size_t r, size_t c) {
   auto type = cast<TileType>(tile.getType());
-  Fragment own = fragment(type);
-  size_t index = (type.rows() == 1 ? 0 : r) * own.columns.size() +
+  Fragment held = fragment(type);
+  size_t index = (type.rows() == 1 ? 0 : r) * held.columns.size() +
                  (type.columns() == 1 ? 0 : c);
   if (!isPaired(type)) {
     return parts[tile][index];
@@ -126,7 +126,7 @@ Value ThreadEmitter::element(Value tile, size_t r, size_t c) {
   return vector::ExtractOp::create(b, pair, index % 2);
 }
 
-void ThreadEmitter::placeBody(Block &body, const Fragment &own, size_t r,
+void ThreadEmitter::placeBody(Block &body, const Fragment &held, size_t r,
                               size_t c) {
   auto place = [&](BlockArgument argument, Value first, int64_t offset) {
     if (!argument.use_empty()) {
@@ -134,8 +134,8 @@ void ThreadEmitter::placeBody(Block &body, const Fragment &own, size_t r,
                             b.getIndexType(), add(first, i32(offset))));
     }
   };
-  place(body.getArguments().take_back(2)[0], own.row, own.rows[r]);
-  place(body.getArguments().back(), own.column, own.columns[c]);
+  place(body.getArguments().take_back(2)[0], held.row, held.rows[r]);
+  place(body.getArguments().back(), held.column, held.columns[c]);
 }
 
 /// Operations that leave a single element what it is.
@@ -175,11 +175,11 @@ LogicalResult verifyBody(Block &body) {
 
 /// The only element of a value from outside of a body or in it.
 Value ThreadEmitter::scalar(Value value) {
-  Value own = map.lookupOrDefault(value);
-  auto vector = dyn_cast<VectorType>(own.getType());
+  Value element = map.lookupOrDefault(value);
+  auto vector = dyn_cast<VectorType>(element.getType());
   return vector ? Value(vector::ExtractOp::create(
-                      b, own, SmallVector<int64_t>(vector.getRank())))
-                : own;
+                      b, element, SmallVector<int64_t>(vector.getRank())))
+                : element;
 }
 
 /// The operations of a body, whose arguments are mapped. Vectors of one
@@ -211,14 +211,14 @@ void ThreadEmitter::emitBody(Block &body) {
   b.setLoc(body.getParentOp()->getLoc());
 }
 
-Value ThreadEmitter::mapElement(GroupMapOp op, const Fragment &own, size_t r,
+Value ThreadEmitter::mapElement(GroupMapOp op, const Fragment &held, size_t r,
                                 size_t c) {
   Block &body = op.getBody().front();
   for (auto [operand, argument] :
        llvm::zip(op.getOperands(), body.getArguments())) {
     map.map(argument, element(operand, r, c));
   }
-  placeBody(body, own, r, c);
+  placeBody(body, held, r, c);
   emitBody(body);
   return map.lookupOrDefault(body.getTerminator()->getOperand(0));
 }
@@ -228,12 +228,12 @@ LogicalResult ThreadEmitter::emitMap(GroupMapOp op) {
   if (failed(verifyBody(op.getBody().front()))) {
     return failure();
   }
-  Fragment own = fragment(type);
+  Fragment held = fragment(type);
   Values results;
   bool paired = isPaired(type);
-  for (size_t r = 0; r < own.rows.size(); ++r) {
-    for (size_t c = 0; c < own.columns.size(); ++c) {
-      Value made = mapElement(op, own, r, c);
+  for (size_t r = 0; r < held.rows.size(); ++r) {
+    for (size_t c = 0; c < held.columns.size(); ++c) {
+      Value made = mapElement(op, held, r, c);
       if (paired && c % 2) {
         results.back() = pack(results.back(), made);
       } else {

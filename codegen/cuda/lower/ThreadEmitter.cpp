@@ -45,11 +45,11 @@ Value ThreadEmitter::select(Value condition, Value x, Value y) {
   return arith::SelectOp::create(b, condition, x, y);
 }
 Value ThreadEmitter::word(Value index) {
-  Value own = map.lookupOrDefault(index);
-  auto cast = own.getDefiningOp<arith::IndexCastOp>();
+  Value number = map.lookupOrDefault(index);
+  auto cast = number.getDefiningOp<arith::IndexCastOp>();
   return cast && cast.getIn().getType().isInteger(32)
              ? cast.getIn()
-             : b.createOrFold<arith::IndexCastOp>(b.getI32Type(), own);
+             : b.createOrFold<arith::IndexCastOp>(b.getI32Type(), number);
 }
 Type ThreadEmitter::pointer(unsigned space) {
   return LLVM::LLVMPointerType::get(b.getContext(), space);
@@ -79,33 +79,33 @@ bool ThreadEmitter::isPaired(TileType type) const {
 }
 
 Fragment ThreadEmitter::fragment(TileType type) {
-  Fragment own{i32(0), i32(0), {0}, {0}, 1};
+  Fragment held{i32(0), i32(0), {0}, {0}, 1};
   bool row = type.getDistribution() == TileDistribution::row;
   if (type.rows() > 1) {
     int64_t part = type.rows() / type.getRowMembers();
-    own.row = mul(div(member, type.getColumnMembers()), part);
-    own.rows.clear();
+    held.row = mul(div(member, type.getColumnMembers()), part);
+    held.rows.clear();
     for (int64_t r = 0; r < part; r += row ? 1 : kBlockRows) {
-      own.rows.push_back(r);
+      held.rows.push_back(r);
     }
     if (!row) {
-      own.row = add(own.row, div(lane, kLanesOfRow));
+      held.row = add(held.row, div(lane, kLanesOfRow));
     }
   }
   if (type.columns() > 1) {
     int64_t part = type.columns() / type.getColumnMembers();
     int64_t lanes = row ? kLanes : kLanesOfRow;
-    own.run = row ? runOfRow(part) : 2;
-    own.column = add(mul(rem(member, type.getColumnMembers()), part),
-                     mul(row ? lane : rem(lane, kLanesOfRow), own.run));
-    own.columns.clear();
-    for (int64_t c = 0; c < part; c += lanes * own.run) {
-      for (int64_t e = 0; e < own.run; ++e) {
-        own.columns.push_back(c + e);
+    held.run = row ? runOfRow(part) : 2;
+    held.column = add(mul(rem(member, type.getColumnMembers()), part),
+                      mul(row ? lane : rem(lane, kLanesOfRow), held.run));
+    held.columns.clear();
+    for (int64_t c = 0; c < part; c += lanes * held.run) {
+      for (int64_t e = 0; e < held.run; ++e) {
+        held.columns.push_back(c + e);
       }
     }
   }
-  return own;
+  return held;
 }
 
 SmallVector<Type> ThreadEmitter::partTypes(Type old) {
@@ -116,8 +116,8 @@ SmallVector<Type> ThreadEmitter::partTypes(Type old) {
   if (!tile) {
     return {old};
   }
-  Fragment own = fragment(tile);
-  size_t count = own.rows.size() * own.columns.size();
+  Fragment held = fragment(tile);
+  size_t count = held.rows.size() * held.columns.size();
   if (isPaired(tile)) {
     return SmallVector<Type>(count / 2, b.getI32Type());
   }
@@ -161,12 +161,12 @@ LogicalResult ThreadEmitter::declare() {
       if (!tile) {
         continue;
       }
-      int64_t own = kLanes * tile.members();
-      if (threads && threads != own) {
+      int64_t count = kLanes * tile.members();
+      if (threads && threads != count) {
         return op->emitOpError("expects tiles of one group, of ")
                << threads / kLanes << " members, got " << tile;
       }
-      threads = own;
+      threads = count;
       if (failed(verifyTile(op, tile))) {
         return failure();
       }
@@ -354,8 +354,8 @@ LogicalResult ThreadEmitter::emitOp(Operation &op) {
           [&](GroupReduceOp reduce) { return emitReduce(reduce); })
       .Case<GroupTransposeOp>(
           [&](GroupTransposeOp transpose) { return emitTranspose(transpose); })
-      .Case<GroupMapOp>([&](GroupMapOp own) { return emitMap(own); })
-      .Case<GroupWhereOp>([&](GroupWhereOp own) { return emitWhere(own); })
+      .Case<GroupMapOp>([&](GroupMapOp op) { return emitMap(op); })
+      .Case<GroupWhereOp>([&](GroupWhereOp op) { return emitWhere(op); })
       .Case<scf::ForOp>([&](scf::ForOp loop) { return emitLoop(loop); })
       .Case<memref::SubViewOp>(
           [&](memref::SubViewOp view) { return emitSubview(view); })
@@ -444,9 +444,9 @@ LogicalResult ThreadEmitter::emitWhere(GroupWhereOp op) {
   Value zero = arith::ConstantOp::create(b, b.getZeroAttr(element));
   Values asked;
   Value any;
-  for (Value own : parts[op.getCondition()]) {
+  for (Value condition : parts[op.getCondition()]) {
     asked.push_back(
-        arith::CmpFOp::create(b, arith::CmpFPredicate::UNE, own, zero));
+        arith::CmpFOp::create(b, arith::CmpFPredicate::UNE, condition, zero));
     any = any ? b.createOrFold<arith::OrIOp>(any, asked.back()) : asked.back();
   }
   auto branch = scf::IfOp::create(b, SmallVector<Type>(asked.size(), element),
@@ -464,8 +464,8 @@ LogicalResult ThreadEmitter::emitWhere(GroupWhereOp op) {
   }
   b.setLoc(op.getLoc());
   Values results;
-  for (auto [isAsked, own] : llvm::zip(asked, branch.getResults())) {
-    results.push_back(select(isAsked, own, zero));
+  for (auto [isAsked, result] : llvm::zip(asked, branch.getResults())) {
+    results.push_back(select(isAsked, result, zero));
   }
   parts[op.getResult()] = results;
   return success();
@@ -483,11 +483,11 @@ LogicalResult ThreadEmitter::emitSubview(memref::SubViewOp op) {
   }
   int64_t bytes = source.getElementTypeBitWidth() / 8;
   Value base = map.lookupOrDefault(op.getSource());
-  for (auto [own, stride] : llvm::zip(op.getMixedOffsets(), strides)) {
-    if (auto constant = getConstantIntValue(own)) {
+  for (auto [index, stride] : llvm::zip(op.getMixedOffsets(), strides)) {
+    if (auto constant = getConstantIntValue(index)) {
       base = offset(base, *constant * stride * bytes);
     } else {
-      base = offset(base, mul(word(cast<Value>(own)), stride * bytes));
+      base = offset(base, mul(word(cast<Value>(index)), stride * bytes));
     }
   }
   map.map(op.getResult(), base);
@@ -503,18 +503,18 @@ FailureOr<ThreadEmitter::Matrix> ThreadEmitter::matrix(Operation *op,
   assert(succeeded(strided) && "the verifier has seen the strides");
   (void)strided;
   int64_t bytes = type.getElementTypeBitWidth() / 8;
-  Matrix own{map.lookupOrDefault(source),
-             type.getDimSize(0),
-             type.getDimSize(1),
-             strides[0] * bytes,
-             bytes,
-             type.getElementType()};
-  if (own.rows * own.rowBytes > kMostMatrixBytes) {
+  Matrix matrix{map.lookupOrDefault(source),
+                type.getDimSize(0),
+                type.getDimSize(1),
+                strides[0] * bytes,
+                bytes,
+                type.getElementType()};
+  if (matrix.rows * matrix.rowBytes > kMostMatrixBytes) {
     return op->emitOpError("expects matrices of at most 2 GiB, since offsets "
                            "have 32 bits, got ")
            << type;
   }
-  return own;
+  return matrix;
 }
 
 } // namespace hova

@@ -117,7 +117,7 @@ private:
                  mlir::Value there, int64_t width);
   mlir::LogicalResult emitElementLoad(mlir::memref::LoadOp op);
   mlir::LogicalResult emitStore(GroupStoreOp op);
-  Values exchangeRows(mlir::Value tile, Fragment &own);
+  Values exchangeRows(mlir::Value tile, Fragment &held);
   mlir::LogicalResult emitShare(GroupShareOp op);
   void sharePairs(GroupShareOp op);
   void shareWords(GroupShareOp op);
@@ -199,10 +199,10 @@ private:
   mlir::LogicalResult emitReduce(GroupReduceOp op);
   mlir::LogicalResult emitTranspose(GroupTransposeOp op);
   mlir::LogicalResult emitMap(GroupMapOp op);
-  mlir::Value mapElement(GroupMapOp op, const Fragment &own, size_t r,
+  mlir::Value mapElement(GroupMapOp op, const Fragment &held, size_t r,
                          size_t c);
   /// Gives a body its position: element (r, c) of a thread's fragment.
-  void placeBody(mlir::Block &body, const Fragment &own, size_t r, size_t c);
+  void placeBody(mlir::Block &body, const Fragment &held, size_t r, size_t c);
   void emitBody(mlir::Block &body);
   mlir::Value element(mlir::Value tile, size_t r, size_t c);
   mlir::Value scalar(mlir::Value value);

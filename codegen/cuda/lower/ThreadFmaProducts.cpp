@@ -57,13 +57,13 @@ ThreadEmitter::Values ThreadEmitter::loadColumns(const Slots &slots,
                                                  Value start, size_t columns,
                                                  int64_t segment, Value turn,
                                                  int64_t k) {
-  Value own = rem(lane, kLanesOfRow);
+  Value part = rem(lane, kLanesOfRow);
   Value firstRow = add(mul(turn, kTurn), i32(kSegment * segment));
   Value first =
-      add(add(mul(firstRow, slots.rowBytes), start), mul(rem(own, 2), 2 * 4));
+      add(add(mul(firstRow, slots.rowBytes), start), mul(rem(part, 2), 2 * 4));
   // Chunks of row k are exchanged by k: of the thread's own one the last bit,
   // of the constant ones the others.
-  Value chunk = b.createOrFold<arith::XOrIOp>(div(own, 2), i32(k % 2));
+  Value chunk = b.createOrFold<arith::XOrIOp>(div(part, 2), i32(k % 2));
   Value base = offset(memory, add(first, mul(chunk, kChunkBytes)));
   Values elements;
   for (size_t pair = 0; pair < columns / 2; ++pair) {
@@ -110,15 +110,15 @@ static SmallVector<Value> moveUp(ValueRange registers, size_t rows) {
 ThreadEmitter::Values ThreadEmitter::leftElements(GroupProductOp op,
                                                   int64_t segment, Value turn,
                                                   ValueRange registers) {
-  Fragment own = fragment(op.getSum().getType());
-  size_t rows = own.rows.size();
+  Fragment held = fragment(op.getSum().getType());
+  size_t rows = held.rows.size();
   Values elements;
   if (op.getLhsSlot()) {
     const Slots &slots = slotsOf[op.getLhs()];
     Value start = slotStart(slots, op.getLhsSlot());
-    for (int64_t row : own.rows) {
+    for (int64_t row : held.rows) {
       llvm::append_range(elements,
-                         loadRow(slots, start, own.row, row, segment, turn));
+                         loadRow(slots, start, held.row, row, segment, turn));
     }
     return elements;
   }
@@ -137,10 +137,10 @@ ThreadEmitter::Values ThreadEmitter::leftElements(GroupProductOp op,
 ThreadEmitter::Values ThreadEmitter::addTurn(GroupProductOp op, int64_t segment,
                                              Value turn, ValueRange registers,
                                              ValueRange old) {
-  Fragment own = fragment(op.getSum().getType());
+  Fragment held = fragment(op.getSum().getType());
   const Slots &right = slotsOf[op.getRhs()];
   Value start = slotStart(right, op.getRhsSlot());
-  size_t rows = own.rows.size(), columns = own.columns.size();
+  size_t rows = held.rows.size(), columns = held.columns.size();
   Values lhs = leftElements(op, segment, turn, registers), sums(old);
   auto multiply = [&](size_t c, int64_t k, Value element) {
     for (size_t r = 0; r < rows; ++r) {
@@ -151,7 +151,7 @@ ThreadEmitter::Values ThreadEmitter::addTurn(GroupProductOp op, int64_t segment,
   if (op.getTransposed()) {
     for (size_t c = 0; c < columns; ++c) {
       Values row =
-          loadRow(right, start, own.column, own.columns[c], segment, turn);
+          loadRow(right, start, held.column, held.columns[c], segment, turn);
       for (int64_t k = 0; k < kTurn; ++k) {
         multiply(c, k, row[k]);
       }

@@ -112,18 +112,18 @@ void ThreadEmitter::gatherFrom(
     llvm::function_ref<Values(Value row, Value column, int64_t width)> load) {
   TileType tile = op.getTile().getType();
   Block &body = op.getBody().front();
-  Fragment own = fragment(tile);
+  Fragment held = fragment(tile);
   int64_t width =
-      widthOfGather(op, source.columns, source.elementBytes, divisor, own.run);
-  int64_t alike = width == 1 && gathersOne(op, own.run) ? own.run : 1;
+      widthOfGather(op, source.columns, source.elementBytes, divisor, held.run);
+  int64_t alike = width == 1 && gathersOne(op, held.run) ? held.run : 1;
   Values elements;
-  for (size_t r = 0; r < own.rows.size(); ++r) {
-    for (size_t c = 0; c < own.columns.size(); c += width * alike) {
+  for (size_t r = 0; r < held.rows.size(); ++r) {
+    for (size_t c = 0; c < held.columns.size(); c += width * alike) {
       for (auto [operand, argument] :
            llvm::zip(op.getBy(), body.getArguments())) {
         map.map(argument, this->element(operand, r, c));
       }
-      placeBody(body, own, r, c);
+      placeBody(body, held, r, c);
       emitBody(body);
       Value row = word(body.getTerminator()->getOperand(0));
       Value column = word(body.getTerminator()->getOperand(1));

@@ -52,25 +52,25 @@ LogicalResult ThreadEmitter::emitLoad(GroupLoadOp op) {
     return emitBoxLoad(op);
   }
   TileType tile = op.getTile().getType();
-  Fragment own = fragment(tile);
+  Fragment held = fragment(tile);
   FailureOr<Matrix> source = matrix(op, op.getSource());
   if (failed(source)) {
     return failure();
   }
   int64_t width =
       widthOf(op.getSource(), op.getIndices()[0], op.getIndices()[1],
-              tile.rows(), op.getInBounds()[1], own.run);
-  Value row = add(word(op.getIndices()[0]), own.row);
-  Value column = add(word(op.getIndices()[1]), own.column);
+              tile.rows(), op.getInBounds()[1], held.run);
+  Value row = add(word(op.getIndices()[0]), held.row);
+  Value column = add(word(op.getIndices()[1]), held.column);
   Value base = offset(source->base, add(mul(row, source->rowBytes),
                                         mul(column, source->elementBytes)));
   Values elements;
-  for (int64_t r : own.rows) {
-    for (size_t c = 0; c < own.columns.size(); c += width) {
+  for (int64_t r : held.rows) {
+    for (size_t c = 0; c < held.columns.size(); c += width) {
       Value address = offset(base, r * source->rowBytes +
-                                       own.columns[c] * source->elementBytes);
+                                       held.columns[c] * source->elementBytes);
       Value there = inside(*source, op.getInBounds(), add(row, i32(r)),
-                           add(column, i32(own.columns[c])));
+                           add(column, i32(held.columns[c])));
       llvm::append_range(elements,
                          loadRun(*source, tile, address, there, width));
     }
@@ -181,7 +181,7 @@ ThreadEmitter::Values ThreadEmitter::loadPairs(const Slots &slots, Value start,
 /// second column first, and no bank is asked twice.
 ThreadEmitter::Values ThreadEmitter::loadWords(const Slots &slots, Value start,
                                                TileType tile) {
-  Fragment own = fragment(tile);
+  Fragment held = fragment(tile);
   Value chunk = div(rem(lane, kLanesOfRow), 2);
   Value odd = rem(div(lane, kLanesOfRow), 2);
   Value isOdd = arith::CmpIOp::create(b, arith::CmpIPredicate::ne, odd, i32(0));
@@ -189,10 +189,10 @@ ThreadEmitter::Values ThreadEmitter::loadWords(const Slots &slots, Value start,
   Value first = add(place, mul(odd, 4));
   Value second = arith::SubIOp::create(b, add(place, i32(4)), mul(odd, 4));
   Values elements;
-  for (int64_t r : own.rows) {
-    for (size_t c = 0; c < own.columns.size(); c += own.run) {
-      Value byte = slotByte(slots, add(own.row, i32(r)), chunk,
-                            own.columns[c] * 4 / kChunkBytes);
+  for (int64_t r : held.rows) {
+    for (size_t c = 0; c < held.columns.size(); c += held.run) {
+      Value byte = slotByte(slots, add(held.row, i32(r)), chunk,
+                            held.columns[c] * 4 / kChunkBytes);
       auto load = [&](Value column) -> Value {
         return LLVM::LoadOp::create(b, b.getF32Type(),
                                     offset(memory, add(byte, column)), 4);
@@ -229,9 +229,9 @@ LogicalResult ThreadEmitter::emitStagedStore(GroupStoreOp op,
     return b.createOrFold<arith::XOrIOp>(chunk, key);
   };
   Value stage = offset(memory, add(mul(member, stageBytes), i32(stageOffset)));
-  Value own = div(lane, kLanesOfRow);
-  Value base =
-      offset(stage, add(mul(own, rowBytes), mul(rem(lane, kLanesOfRow), 4)));
+  Value laneRow = div(lane, kLanesOfRow);
+  Value base = offset(
+      stage, add(mul(laneRow, rowBytes), mul(rem(lane, kLanesOfRow), 4)));
   // Which chunk of its row a thread reads back, and writes.
   Value readRow = div(lane, chunks), readChunk = rem(lane, chunks);
   Value firstRow =
@@ -249,7 +249,7 @@ LogicalResult ThreadEmitter::emitStagedStore(GroupStoreOp op,
     for (int64_t first = 0; first < blocks; first += chunks) {
       for (int64_t half = 0; half < 2; ++half) {
         for (int64_t c = 0; c < chunks; ++c) {
-          Value place = offset(base, mul(exchange(own, i32(c)), 16));
+          Value place = offset(base, mul(exchange(laneRow, i32(c)), 16));
           LLVM::StoreOp::create(b, words[(2 * a + half) * blocks + first + c],
                                 offset(place, half * kBlockRows * rowBytes), 4);
         }
@@ -326,10 +326,10 @@ Value ThreadEmitter::isOwner(TileType tile) {
 
 /// Of a tile whose pairs of columns are stored one element at a time: lanes of
 /// two rows that follow each other exchange halves of their pairs, and each has
-/// one column of both rows, which `own` says then. So an access of all lanes
+/// one column of both rows, which `held` says then. So an access of all lanes
 /// writes eight columns beside each other in four rows, not every other one in
 /// eight rows, whose sectors it would ask for twice.
-ThreadEmitter::Values ThreadEmitter::exchangeRows(Value tile, Fragment &own) {
+ThreadEmitter::Values ThreadEmitter::exchangeRows(Value tile, Fragment &held) {
   bool paired = isPaired(cast<TileType>(tile.getType()));
   Value odd = rem(div(lane, kLanesOfRow), 2);
   Value isOdd = arith::CmpIOp::create(b, arith::CmpIPredicate::ne, odd, i32(0));
@@ -348,13 +348,13 @@ ThreadEmitter::Values ThreadEmitter::exchangeRows(Value tile, Fragment &own) {
                   : std::pair(first, second);
   };
   ArrayRef<Value> registers = parts[tile];
-  size_t pairs = own.columns.size() / 2, each = paired ? 1 : 2;
+  size_t pairs = held.columns.size() / 2, each = paired ? 1 : 2;
   Values elements;
   SmallVector<int64_t> rows, columns;
   for (size_t c = 0; c < pairs; ++c) {
-    columns.push_back(own.columns[2 * c]);
+    columns.push_back(held.columns[2 * c]);
   }
-  for (int64_t row : own.rows) {
+  for (int64_t row : held.rows) {
     rows.append({row, row + 1});
     Values next;
     for (size_t c = 0; c < pairs; ++c, registers = registers.drop_front(each)) {
@@ -364,10 +364,10 @@ ThreadEmitter::Values ThreadEmitter::exchangeRows(Value tile, Fragment &own) {
     }
     llvm::append_range(elements, next);
   }
-  own.row = b.createOrFold<arith::SubIOp>(own.row, odd);
-  own.column = add(own.column, odd);
-  own.rows = rows;
-  own.columns = columns;
+  held.row = b.createOrFold<arith::SubIOp>(held.row, odd);
+  held.column = add(held.column, odd);
+  held.rows = rows;
+  held.columns = columns;
   return elements;
 }
 
@@ -380,31 +380,31 @@ LogicalResult ThreadEmitter::emitStore(GroupStoreOp op) {
   if (isStaged(op)) {
     return emitStagedStore(op, *target);
   }
-  Fragment own = fragment(tile);
+  Fragment held = fragment(tile);
   // Bytes are what is left of registers, one each.
   bool areBytes = target->elementBytes == 1;
   int64_t width = areBytes
                       ? 1
                       : widthOf(op.getTarget(), op.getRow(), op.getColumn(),
-                                tile.rows(), op.getInBounds()[1], own.run);
+                                tile.rows(), op.getInBounds()[1], held.run);
   Values elements = parts[op.getTile()];
   bool paired = isPaired(tile);
   if (width == 1 && !areBytes && tile.rows() > 1 && tile.columns() > 1 &&
       tile.getDistribution() == TileDistribution::product) {
-    elements = exchangeRows(op.getTile(), own);
+    elements = exchangeRows(op.getTile(), held);
     paired = false;
   }
-  Value row = add(word(op.getRow()), own.row);
-  Value column = add(word(op.getColumn()), own.column);
+  Value row = add(word(op.getRow()), held.row);
+  Value column = add(word(op.getColumn()), held.column);
   Value base = offset(target->base, add(mul(row, target->rowBytes),
                                         mul(column, target->elementBytes)));
   bool branches = false;
   Value owner = isOwner(tile);
-  for (auto [i, r] : llvm::enumerate(own.rows)) {
-    for (size_t c = 0; c < own.columns.size(); c += width) {
+  for (auto [i, r] : llvm::enumerate(held.rows)) {
+    for (size_t c = 0; c < held.columns.size(); c += width) {
       OpBuilder::InsertionGuard guard(b);
       Value there = inside(*target, op.getInBounds(), add(row, i32(r)),
-                           add(column, i32(own.columns[c])));
+                           add(column, i32(held.columns[c])));
       if (owner) {
         there = there ? b.createOrFold<arith::AndIOp>(owner, there) : owner;
       }
@@ -414,14 +414,14 @@ LogicalResult ThreadEmitter::emitStore(GroupStoreOp op) {
         branches = true;
       }
       Value stored =
-          accessOf(elements, paired, i * own.columns.size() + c, width);
+          accessOf(elements, paired, i * held.columns.size() + c, width);
       if (areBytes) {
         stored = arith::TruncIOp::create(b, b.getI8Type(), stored);
       }
       LLVM::StoreOp::create(
           b, stored,
           offset(base,
-                 r * target->rowBytes + own.columns[c] * target->elementBytes),
+                 r * target->rowBytes + held.columns[c] * target->elementBytes),
           width * target->elementBytes);
     }
   }
@@ -448,14 +448,14 @@ LogicalResult ThreadEmitter::emitShare(GroupShareOp op) {
 /// of a chunk lie in different banks.
 void ThreadEmitter::sharePairs(GroupShareOp op) {
   const Slots &slots = slotsOf[op.getSlots()];
-  Fragment own = fragment(op.getTile().getType());
+  Fragment held = fragment(op.getTile().getType());
   ArrayRef<Value> words = parts[op.getTile()];
   Value start = offset(memory, add(slotStart(slots, op.getSlot()),
                                    mul(rem(lane, kLanesOfRow), 4)));
-  for (int64_t r : own.rows) {
-    for (size_t c = 0; c < own.columns.size(); c += own.run) {
-      Value byte = slotByte(slots, add(own.row, i32(r)), i32(0),
-                            own.columns[c] / kChunk);
+  for (int64_t r : held.rows) {
+    for (size_t c = 0; c < held.columns.size(); c += held.run) {
+      Value byte = slotByte(slots, add(held.row, i32(r)), i32(0),
+                            held.columns[c] / kChunk);
       LLVM::StoreOp::create(b, words.front(), offset(start, byte), 4);
       words = words.drop_front();
     }
@@ -466,16 +466,16 @@ void ThreadEmitter::sharePairs(GroupShareOp op) {
 void ThreadEmitter::shareRuns(GroupShareOp op) {
   TileType tile = op.getTile().getType();
   const Slots &slots = slotsOf[op.getSlots()];
-  Fragment own = fragment(tile);
+  Fragment held = fragment(tile);
   int64_t bytes = tile.getElementTypeBitWidth() / 8;
   Value start = offset(memory, slotStart(slots, op.getSlot()));
-  for (auto [i, r] : llvm::enumerate(own.rows)) {
-    for (size_t c = 0; c < own.columns.size(); c += own.run) {
-      Value byte = boxByte(slots, add(own.row, i32(r)),
-                           add(own.column, i32(own.columns[c])), bytes);
+  for (auto [i, r] : llvm::enumerate(held.rows)) {
+    for (size_t c = 0; c < held.columns.size(); c += held.run) {
+      Value byte = boxByte(slots, add(held.row, i32(r)),
+                           add(held.column, i32(held.columns[c])), bytes);
       Value run = accessOf(parts[op.getTile()], isPaired(tile),
-                           i * own.columns.size() + c, own.run);
-      LLVM::StoreOp::create(b, run, offset(start, byte), own.run * bytes);
+                           i * held.columns.size() + c, held.run);
+      LLVM::StoreOp::create(b, run, offset(start, byte), held.run * bytes);
     }
   }
 }
@@ -485,31 +485,31 @@ void ThreadEmitter::shareRuns(GroupShareOp op) {
 /// different banks.
 void ThreadEmitter::shareWords(GroupShareOp op) {
   const Slots &slots = slotsOf[op.getSlots()];
-  Fragment own = fragment(op.getTile().getType());
+  Fragment held = fragment(op.getTile().getType());
   constexpr int64_t kBytes = 4, kFour = kChunkBytes / kBytes, kAway = 16;
   ArrayRef<Value> elements = parts[op.getTile()];
   Value start = offset(memory, slotStart(slots, op.getSlot()));
   Value odd = rem(div(lane, kLanesOfRow), 2);
   Value isOdd = arith::CmpIOp::create(b, arith::CmpIPredicate::ne, odd, i32(0));
-  auto vector = VectorType::get({own.run}, b.getF32Type());
+  auto vector = VectorType::get({held.run}, b.getF32Type());
   int64_t width = slots.rowBytes / kBytes;
-  for (auto [i, r] : llvm::enumerate(own.rows)) {
-    ArrayRef<Value> row = elements.slice(i * own.columns.size());
-    for (size_t c = 0; c < own.columns.size(); c += own.run) {
-      size_t away = c ^ (kAway / kBlockRows * own.run);
+  for (auto [i, r] : llvm::enumerate(held.rows)) {
+    ArrayRef<Value> row = elements.slice(i * held.columns.size());
+    for (size_t c = 0; c < held.columns.size(); c += held.run) {
+      size_t away = c ^ (kAway / kBlockRows * held.run);
       Values run;
-      for (int64_t e = 0; e < own.run; ++e) {
+      for (int64_t e = 0; e < held.run; ++e) {
         run.push_back(select(isOdd, row[away + e], row[c + e]));
       }
-      int64_t segment = own.columns[c] / width;
-      Value column = add(own.column, i32(own.columns[c] % width));
+      int64_t segment = held.columns[c] / width;
+      Value column = add(held.column, i32(held.columns[c] % width));
       Value chunk = b.createOrFold<arith::XOrIOp>(div(column, kFour),
                                                   mul(odd, kAway / kFour));
-      Value byte = slotByte(slots, add(own.row, i32(r)), chunk, 0);
+      Value byte = slotByte(slots, add(held.row, i32(r)), chunk, 0);
       Value to = offset(start, add(byte, mul(rem(column, kFour), kBytes)));
       LLVM::StoreOp::create(b, vector::FromElementsOp::create(b, vector, run),
                             offset(to, segment * slots.segmentBytes()),
-                            own.run * kBytes);
+                            held.run * kBytes);
     }
   }
 }

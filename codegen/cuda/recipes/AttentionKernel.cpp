@@ -53,8 +53,8 @@ private:
   bool carriesMost() const { return hasSoftmax() || scalesWeights(); }
   TileType tile(int64_t columns, Type element,
                 TileDistribution lanes = TileDistribution::product) {
-    return TileType::get(b.getContext(), {own.getRows(), columns}, element,
-                         lanes, own.getRowWarps(), 1);
+    return TileType::get(b.getContext(), {chosen.getRows(), columns}, element,
+                         lanes, chosen.getRowWarps(), 1);
   }
   void beginQueries();
   /// Begins to bring a box of keys and those of `values` beside it.
@@ -90,7 +90,7 @@ private:
   VisitedTiles findBoxes();
   /// Where keys end within a box; null: they end with one.
   Expr endInBox() const {
-    return tokens % own.getStep() ? Expr(tokens) : Expr();
+    return tokens % chosen.getStep() ? Expr(tokens) : Expr();
   }
   Expr boxAt(Expr turn) { return b(boxes.tileAt(b, b.getLoc(), turn.in(b))); }
   KeyList::Box keysAt(Expr turn, Expr end);
@@ -101,7 +101,7 @@ private:
   Value divide(const State &state);
 
   KernelBuilder &b;
-  CudaScheduleAttr own;
+  CudaScheduleAttr chosen;
   HeadMatrices head;
   const ScoreForm form;
   const ScoreExtents extents;
@@ -122,24 +122,24 @@ AttentionWriter::AttentionWriter(GroupEmitter &e, const ScoreRegion &scores,
                                  ValueRange captured, const HeadMatrices &head,
                                  const ScoreExtents &extents, Expr row,
                                  const KeyList *list)
-    : b(e.b), own(e.schedule), head(head), form(scores), extents(extents),
+    : b(e.b), chosen(e.schedule), head(head), form(scores), extents(extents),
       row(row), list(list),
-      scoreTiles(e, captured, form, extents, row, tile(own.getStep(), b.f32()),
-                 list, hasSoftmax()),
+      scoreTiles(e, captured, form, extents, row,
+                 tile(chosen.getStep(), b.f32()), list, hasSoftmax()),
       // Which keys are listed is data.
       mayBeEmpty(hasSoftmax() &&
                  (list ? !form.isRaw() || !form.conditions.empty()
                        : mayHaveEmptyRows(form, extents))),
       carriesKept(mayBeEmpty && scoreTiles.masksByRaw()),
-      similarity(makeSimilarity(b, own, head)) {
+      similarity(makeSimilarity(b, chosen, head)) {
   auto keys = cast<MemRefType>(head.keys.getType());
   element = keys.getElementType();
   tokens = keys.getDimSize(0);
   bool mayBeNone = list || !form.isRaw() || !form.conditions.empty();
   softmax.emplace(b, element, scoreTiles.getFactor(), form.isRaw(), mayBeNone,
                   extents.columns);
-  valuesInside =
-      cast<MemRefType>(head.values.getType()).getDimSize(1) == own.getColumns();
+  valuesInside = cast<MemRefType>(head.values.getType()).getDimSize(1) ==
+                 chosen.getColumns();
   vs = head.box ? head.box->values : Value();
 }
 
@@ -154,7 +154,7 @@ AttentionWriter::Values AttentionWriter::copyBox(const Similarity::Box &box,
 }
 
 AttentionWriter::Values AttentionWriter::copyKeys(Expr turn, Expr slot) {
-  int64_t step = own.getStep();
+  int64_t step = chosen.getStep();
   bool inside = list ? list->areWhole : tokens % step == 0;
   Expr first;
   if (list) {
@@ -169,7 +169,8 @@ AttentionWriter::Values AttentionWriter::copyKeys(Expr turn, Expr slot) {
 
 /// The keys of a turn, which are before `end`; null: all.
 KeyList::Box AttentionWriter::keysAt(Expr turn, Expr end) {
-  return list ? list->at(turn) : KeyList::Box{boxAt(turn) * own.getStep(), end};
+  return list ? list->at(turn)
+              : KeyList::Box{boxAt(turn) * chosen.getStep(), end};
 }
 
 /// Infinity where a key of the row was kept though its score is -inf, by the
@@ -181,7 +182,7 @@ Value AttentionWriter::searchKept(const State &state, Value sums) {
   Value isNone = b.map(
       sums.getType(), head.emptyIsMean ? state.most : sums,
       [&](Elements x, Expr, Expr) { return select(x[0] == none, 1.0, 0.0); });
-  int64_t step = own.getStep(), whole = tokens / step * step;
+  int64_t step = chosen.getStep(), whole = tokens / step * step;
   auto take = [&](Value before, const KeyList::Box &keys) {
     return b.combineRows(Combine::max, before, scoreTiles.findKept(keys));
   };
@@ -206,9 +207,9 @@ Value AttentionWriter::searchKept(const State &state, Value sums) {
 
 /// Of the slots of a memory there are no columns.
 void AttentionWriter::storeScores(Value raw, Expr firstKey) {
-  bool isWhole = extents.columns % own.getStep() == 0 && !head.memoryKeys;
+  bool isWhole = extents.columns % chosen.getStep() == 0 && !head.memoryKeys;
   b.store(scoreTiles.carry(raw, firstKey, isWhole), head.scores, row, firstKey,
-          extents.queries % own.getRows() == 0, isWhole);
+          extents.queries % chosen.getRows() == 0, isWhole);
 }
 
 /// One turn.
@@ -246,14 +247,14 @@ AttentionWriter::State AttentionWriter::takeKeys(State before,
 }
 
 Value AttentionWriter::addTo(Value sum, Value shrink, Value weights) {
-  Value own = b.reduce(Combine::add, weights, TileDistribution::partial);
-  return b.map(sum.getType(), {sum, own, shrink}, [](Elements x, Expr, Expr) {
+  Value sums = b.reduce(Combine::add, weights, TileDistribution::partial);
+  return b.map(sum.getType(), {sum, sums, shrink}, [](Elements x, Expr, Expr) {
     return x[2] ? fma(x[0], x[2], x[1]) : x[0] + x[1];
   });
 }
 
 Value AttentionWriter::multiplyValues(Value weights, Expr slot, Value result) {
-  Value narrow = b.map(tile(own.getStep(), element), weights,
+  Value narrow = b.map(tile(chosen.getStep(), element), weights,
                        [](Elements x, Expr, Expr) { return x[0]; });
   return GroupProductOp::create(b, narrow, vs, slot.in(b), result, Value(),
                                 false);
@@ -277,19 +278,19 @@ AttentionWriter::State AttentionWriter::addValues(State before, Value weights,
   after.most = b.combineRows(Combine::max, before.most, sizes);
   Value inverse = b.map(after.most.getType(), after.most,
                         [](Elements x, Expr, Expr) { return 1 / x[0]; });
-  Value own = multiply(weights, inverse);
+  Value shares = multiply(weights, inverse);
   Value shrink = multiply(before.most, inverse);
-  after.sum = addTo(before.sum, shrink, own);
-  after.result = multiplyValues(own, slot, multiply(before.result, shrink));
+  after.sum = addTo(before.sum, shrink, shares);
+  after.result = multiplyValues(shares, slot, multiply(before.result, shrink));
   return after;
 }
 
 AttentionWriter::Values AttentionWriter::carry(const State &state, Expr slot,
                                                ValueRange copies) {
   Values carried;
-  for (Value own : {state.most, state.sum, state.result, state.kept}) {
-    if (own) {
-      carried.push_back(own);
+  for (Value tile : {state.most, state.sum, state.result, state.kept}) {
+    if (tile) {
+      carried.push_back(tile);
     }
   }
   carried.push_back(slot.in(b));
@@ -327,13 +328,13 @@ AttentionWriter::Values AttentionWriter::takeBoxes(Expr from, Expr to,
 
 /// Whether one box has all keys: nothing is copied while it is taken.
 bool AttentionWriter::hasOneBox() const {
-  return !list && !head.memoryKeys && tokens <= own.getStep();
+  return !list && !head.memoryKeys && tokens <= chosen.getStep();
 }
 
 /// All boxes but the last in a loop, the last one, which may end before a step
 /// does, and the slots of a memory.
 AttentionWriter::State AttentionWriter::takeAll(Values carried) {
-  int64_t step = own.getStep(), before = llvm::divideCeil(tokens, step) - 1;
+  int64_t step = chosen.getStep(), before = llvm::divideCeil(tokens, step) - 1;
   if (before > 0) {
     carried = takeBoxes(0, before, carried, TileMasks::all);
   }
@@ -347,7 +348,7 @@ AttentionWriter::State AttentionWriter::takeAll(Values carried) {
 /// All threads are done with the box before that of `slot`, whose place the
 /// next one takes.
 AttentionWriter::State AttentionWriter::takeSlots(State state, Expr slot) {
-  int64_t step = own.getStep(), slots = extents.columns - extents.keys;
+  int64_t step = chosen.getStep(), slots = extents.columns - extents.keys;
   for (int64_t from = 0; from < slots; from += step) {
     bool inside = from + step <= slots;
     slot = b.previous(slot, 2);
@@ -393,20 +394,23 @@ bool AttentionWriter::visitsSome() const {
       (head.emptyIsMean && mayBeEmpty) || hasOneBox()) {
     return false;
   }
-  auto isAboutKeys = [&](Value own) { return form.isAboutKeys(own); };
+  auto isAboutKeys = [&](Value condition) {
+    return form.isAboutKeys(condition);
+  };
   return !llvm::all_of(form.conditions, isAboutKeys) ||
-         VisitedKeys::areSome(form, extents, own.getStep(), own.getRows());
+         VisitedKeys::areSome(form, extents, chosen.getStep(),
+                              chosen.getRows());
 }
 
 /// The boxes of keys that the block of queries visits.
 VisitedTiles AttentionWriter::findBoxes() {
   using Range = VisitedKeys::Range;
-  SmallVector<RowSpan> blocks = attentionBlocks(extents, own.getRows());
-  VisitedKeys visited(form, extents, own.getStep(), blocks);
+  SmallVector<RowSpan> blocks = attentionBlocks(extents, chosen.getRows());
+  VisitedKeys visited(form, extents, chosen.getStep(), blocks);
   VisitedTiles found = emitVisitedTiles(
       b, b.getLoc(), visited, visited.haveWhole(), [&](int64_t Range::*bound) {
         return countSteps(b, b.getLoc(), row.in(b),
-                          visited.stepsOf(own.getRows(), bound));
+                          visited.stepsOf(chosen.getRows(), bound));
       });
   bool begins = llvm::any_of(blocks, [&](const RowSpan &block) {
     const Range &range = visited.at(block);
@@ -420,11 +424,11 @@ VisitedTiles AttentionWriter::findBoxes() {
 
 void AttentionWriter::beginQueries() {
   // A block of queries with a list of keys begins anywhere.
-  similarity->begin(row, !list && extents.queries % own.getRows() == 0);
+  similarity->begin(row, !list && extents.queries % chosen.getRows() == 0);
 }
 
 void AttentionWriter::writeScores() {
-  int64_t step = own.getStep();
+  int64_t step = chosen.getStep();
   beginQueries();
   similarity->makeSlots(2);
   auto boxOf = [&](Expr turn, Expr slot) {
@@ -451,7 +455,7 @@ Value AttentionWriter::attend() {
   int64_t slots = hasOneBox() ? 1 : 2;
   similarity->makeSlots(slots);
   if (!head.box) {
-    vs = b.slots({slots, own.getStep(), own.getColumns()}, element);
+    vs = b.slots({slots, chosen.getStep(), chosen.getColumns()}, element);
   }
   bool isSome = visitsSome();
   boxes = isSome ? findBoxes() : VisitedTiles();
@@ -467,7 +471,7 @@ Value AttentionWriter::attend() {
   if (divides()) {
     state.sum = b.fill(partial, 0);
   }
-  state.result = b.fill(tile(own.getColumns(), b.f32()), 0);
+  state.result = b.fill(tile(chosen.getColumns(), b.f32()), 0);
   state.kept = carriesKept ? b.fill(partial, 0) : Value();
   Values carried = carry(state, 0, copies);
   state = list     ? takeListed(carried)
@@ -499,17 +503,17 @@ Value AttentionWriter::divide(const State &state) {
     }
   }
   auto invert = [&](Elements x, Expr, Expr) {
-    Expr own = 1 / x[0];
+    Expr inverse = 1 / x[0];
     // The largest weight is near 1, so that the sum is near no end of f32.
-    Value(own).getDefiningOp<arith::DivFOp>().setFastmath(
+    Value(inverse).getDefiningOp<arith::DivFOp>().setFastmath(
         arith::FastMathFlags::arcp);
     if (!mayBeEmpty) {
-      return own;
+      return inverse;
     }
     Expr isKept = x[1] == INFINITY;
     // Scores of -inf that are kept are no mean.
-    return head.emptyIsMean ? select(isKept & (x[2] == -INFINITY), NAN, own)
-                            : select(isKept | (x[0] != 0), own, 0);
+    return head.emptyIsMean ? select(isKept & (x[2] == -INFINITY), NAN, inverse)
+                            : select(isKept | (x[0] != 0), inverse, 0);
   };
   return multiply(state.result, b.map(sums.getType(), operands, invert));
 }

@@ -85,9 +85,9 @@ static void emitHeads(AttentionOp op, SmallHeads small, GroupEmitter &e) {
     HeadMatrices head = headOf(op, e);
     head.box = box;
     head.number = number;
-    Value own = emitAttention(e, op.scoreRegion(), op.getCaptured(), head,
-                              extentsOf(op), row);
-    return {b.map(none.getType(), {own, in[0]},
+    Value result = emitAttention(e, op.scoreRegion(), op.getCaptured(), head,
+                                 extentsOf(op), row);
+    return {b.map(none.getType(), {result, in[0]},
                   [&](KernelBuilder::Elements x, Expr, Expr j) {
                     return select(j / width == number, x[0], x[1]);
                   })};
@@ -124,46 +124,49 @@ namespace {
 struct AttentionRecipe
     : CudaRecipeOpInterface::ExternalModel<AttentionRecipe, AttentionOp> {
   CudaScheduleAttr chooseSchedule(Operation *op) const {
-    auto own = cast<AttentionOp>(op);
-    ScoreForm form(own.scoreRegion());
-    if (std::string lack = ScoreTiles::whatLacks(form, extentsOf(own));
+    auto attention = cast<AttentionOp>(op);
+    ScoreForm form(attention.scoreRegion());
+    if (std::string lack = ScoreTiles::whatLacks(form, extentsOf(attention));
         !lack.empty()) {
       op->emitOpError("has no code for a GPU yet with ")
           << lack << "; a CPU runs it (--target=cpu)";
       return {};
     }
-    int64_t keyWidth = shapeOf(own.getQuery())[2] / own.getHeads();
-    int64_t valueWidth = shapeOf(own.getResult())[2] / own.getHeads();
+    int64_t keyWidth = shapeOf(attention.getQuery())[2] / attention.getHeads();
+    int64_t valueWidth =
+        shapeOf(attention.getResult())[2] / attention.getHeads();
     if (failed(checkHeadWidths(op, {keyWidth, valueWidth}, kMostHeadColumns))) {
       return {};
     }
-    if (failed(
-            checkSequences(op, shapeOf(own.getQuery())[0], own.getHeads()))) {
+    if (failed(checkSequences(op, shapeOf(attention.getQuery())[0],
+                              attention.getHeads()))) {
       return {};
     }
-    int64_t resultWidth =
-        SmallHeads::find(own) ? shapeOf(own.getResult())[2] : valueWidth;
-    int64_t queries = own.getBlock().value_or(shapeOf(own.getQuery())[1]);
+    int64_t resultWidth = SmallHeads::find(attention)
+                              ? shapeOf(attention.getResult())[2]
+                              : valueWidth;
+    int64_t queries =
+        attention.getBlock().value_or(shapeOf(attention.getQuery())[1]);
     // What becomes of scores needs registers beside them.
-    bool needsMore = own.getScores() || form.readsPairs() ||
-                     (own.hasSoftmax() && !form.isRaw());
-    return scheduleAttention(getElementTypeOrSelf(own.getQuery()), queries,
-                             extentsOf(own).columns, keyWidth, resultWidth,
-                             needsMore);
+    bool needsMore = attention.getScores() || form.readsPairs() ||
+                     (attention.hasSoftmax() && !form.isRaw());
+    return scheduleAttention(getElementTypeOrSelf(attention.getQuery()),
+                             queries, extentsOf(attention).columns, keyWidth,
+                             resultWidth, needsMore);
   }
   /// The boxes of small heads have the schedule's own sizes.
   bool takesSchedule(Operation *op, CudaScheduleAttr schedule) const {
     constexpr int64_t kMostQueries = 32; // of a warp
-    auto own = cast<AttentionOp>(op);
+    auto attention = cast<AttentionOp>(op);
     CudaScheduleAttr chosen = chooseSchedule(op);
     int64_t rows = schedule.getRows(), step = schedule.getStep();
     int64_t keyColumns =
-        boxColumns(shapeOf(own.getQuery())[2] / own.getHeads());
+        boxColumns(shapeOf(attention.getQuery())[2] / attention.getHeads());
     int64_t elements =
         rows * keyColumns +
         schedule.getStages() * step * (keyColumns + schedule.getColumns());
-    Type element = getElementTypeOrSelf(own.getQuery());
-    return !SmallHeads::find(own) && canHoldSums(schedule) &&
+    Type element = getElementTypeOrSelf(attention.getQuery());
+    return !SmallHeads::find(attention) && canHoldSums(schedule) &&
            rows <= kMostQueries * schedule.getRowWarps() &&
            schedule.getColumns() == chosen.getColumns() &&
            schedule.getColumnWarps() == 1 &&
@@ -172,57 +175,58 @@ struct AttentionRecipe
            fitsGroup(elements, element);
   }
   Grid getGrid(Operation *op, CudaScheduleAttr schedule) const {
-    auto own = cast<AttentionOp>(op);
-    ArrayRef<int64_t> queries = shapeOf(own.getQuery());
-    int64_t heads = SmallHeads::find(own) ? 1 : own.getHeads();
-    int64_t blocks = own.getBlock() ? own.getBlocks() : 1;
-    int64_t rows = own.getBlock().value_or(queries[1]);
+    auto attention = cast<AttentionOp>(op);
+    ArrayRef<int64_t> queries = shapeOf(attention.getQuery());
+    int64_t heads = SmallHeads::find(attention) ? 1 : attention.getHeads();
+    int64_t blocks = attention.getBlock() ? attention.getBlocks() : 1;
+    int64_t rows = attention.getBlock().value_or(queries[1]);
     return {blocks * llvm::divideCeilSigned(rows, schedule.getRows()), heads,
             queries[0]};
   }
   std::optional<ScoreTileCounts>
   countScoreTiles(Operation *op, CudaScheduleAttr schedule) const {
-    auto own = cast<AttentionOp>(op);
-    ScoreForm form(own.scoreRegion());
-    ScoreExtents extents = extentsOf(own);
+    auto attention = cast<AttentionOp>(op);
+    ScoreForm form(attention.scoreRegion());
+    ScoreExtents extents = extentsOf(attention);
     int64_t rows = schedule.getRows(), step = schedule.getStep();
-    bool takesAll = own.getEmptyRow() == EmptyRow::uniform &&
+    bool takesAll = attention.getEmptyRow() == EmptyRow::uniform &&
                     mayHaveEmptyRows(form, extents);
-    if (own.getBlock() || own.getSlots() || own.getScores() || takesAll ||
-        !VisitedKeys::areSome(form, extents, step, rows)) {
+    if (attention.getBlock() || attention.getSlots() || attention.getScores() ||
+        takesAll || !VisitedKeys::areSome(form, extents, step, rows)) {
       return std::nullopt;
     }
     return VisitedKeys(form, extents, step, attentionBlocks(extents, rows))
         .countTiles(std::min(rows, extents.queries));
   }
   void emitGroup(Operation *op, GroupEmitter &e) const {
-    auto own = cast<AttentionOp>(op);
-    if (std::optional<SmallHeads> small = SmallHeads::find(own)) {
-      return emitHeads(own, *small, e);
+    auto attention = cast<AttentionOp>(op);
+    if (std::optional<SmallHeads> small = SmallHeads::find(attention)) {
+      return emitHeads(attention, *small, e);
     }
-    if (own.getBlock()) {
-      return emitBlockRows(own, e);
+    if (attention.getBlock()) {
+      return emitBlockRows(attention, e);
     }
-    int64_t length = shapeOf(own.getQuery())[1];
-    HeadMatrices head = headOf(own, e);
+    int64_t length = shapeOf(attention.getQuery())[1];
+    HeadMatrices head = headOf(attention, e);
     Expr row = e.block(0) * e.schedule.getRows();
-    if (own.givesScoresAlone()) {
-      return emitScores(e, own.scoreRegion(), own.getCaptured(), head,
-                        extentsOf(own), row);
+    if (attention.givesScoresAlone()) {
+      return emitScores(e, attention.scoreRegion(), attention.getCaptured(),
+                        head, extentsOf(attention), row);
     }
     KernelBuilder::Values brought = e.bringForHeads();
     head.before = brought;
-    Value tile = emitAttention(e, own.scoreRegion(), own.getCaptured(), head,
-                               extentsOf(own), row);
-    Value to = e.headOf(own.getResult(), own.getHeads());
+    Value tile =
+        emitAttention(e, attention.scoreRegion(), attention.getCaptured(), head,
+                      extentsOf(attention), row);
+    Value to = e.headOf(attention.getResult(), attention.getHeads());
     e.b.storeRounded(tile, to, row, 0, length % e.schedule.getRows() == 0,
                      cast<MemRefType>(to.getType()).getDimSize(1) ==
                          e.schedule.getColumns());
     e.finishHead(tile, row);
   }
   bool holdsHeads(Operation *op) const {
-    auto own = cast<AttentionOp>(op);
-    return !own.givesScoresAlone() && !own.getBlock();
+    auto attention = cast<AttentionOp>(op);
+    return !attention.givesScoresAlone() && !attention.getBlock();
   }
 };
 } // namespace

@@ -28,20 +28,20 @@ static StageOp stageOf(KernelOp kernel) {
 /// and under others if that says so.
 static LogicalResult checkEdited(KernelOp kernel, Operation *anchor,
                                  ArrayRef<Operation *> joined) {
-  auto own = cast<CudaScheduleAttr>(kernel.getScheduleAttr());
+  auto schedule = cast<CudaScheduleAttr>(kernel.getScheduleAttr());
   CudaScheduleAttr chosen = chooseSchedule(anchor, joined);
   if (!chosen) {
     return failure();
   }
   // Whole rows are what others joined for.
   auto recipe = dyn_cast<CudaRecipeOpInterface>(anchor);
-  bool takes =
-      recipe && llvm::none_of(joined, joinsRows) && recipe.takesSchedule(own);
-  if (own == chosen || takes) {
+  bool takes = recipe && llvm::none_of(joined, joinsRows) &&
+               recipe.takesSchedule(schedule);
+  if (schedule == chosen || takes) {
     return success();
   }
   return kernel.emitOpError("has no code for a GPU under its schedule, ")
-         << own << "; the compiler chooses " << chosen;
+         << schedule << "; the compiler chooses " << chosen;
 }
 
 LogicalResult CudaKernelCode::checkSchedule(KernelOp kernel) const {

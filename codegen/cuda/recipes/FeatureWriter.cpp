@@ -17,8 +17,8 @@ CudaScheduleAttr scheduleSums(MLIRContext *context, int64_t width) {
 //===----------------------------------------------------------------------===//
 
 TileType FeatureWriter::tile(int64_t columns, TileDistribution lanes) {
-  return TileType::get(b.getContext(), {own.getRows(), columns}, b.f32(), lanes,
-                       own.getRowWarps(), 1);
+  return TileType::get(b.getContext(), {chosen.getRows(), columns}, b.f32(),
+                       lanes, chosen.getRowWarps(), 1);
 }
 
 TileType FeatureWriter::rowTile(int64_t columns) {
@@ -28,13 +28,13 @@ TileType FeatureWriter::rowTile(int64_t columns) {
 Value FeatureWriter::halfNorms(Value x) {
   auto type = cast<TileType>(x.getType());
   TileType wide = type.with(type.getShape(), b.f32(), type.getDistribution());
-  Value squares = b.map(wide, x, [&](Elements own, Expr, Expr) {
-    Expr element = widen(b, own[0]);
+  Value squares = b.map(wide, x, [&](Elements elements, Expr, Expr) {
+    Expr element = widen(b, elements[0]);
     return element * element;
   });
   Value sums = b.reduce(Combine::add, squares, wide.getDistribution());
-  return b.map(sums.getType(), sums, [&](Elements own, Expr, Expr) {
-    return own[0] * (llvm::numbers::log2e * scale * scale / 2);
+  return b.map(sums.getType(), sums, [&](Elements elements, Expr, Expr) {
+    return elements[0] * (llvm::numbers::log2e * scale * scale / 2);
   });
 }
 

@@ -38,7 +38,7 @@ protected:
 
   template <typename OpT>
   FeatureWriter(GroupEmitter &e, OpT op, int64_t keyWidth, int64_t valueWidth)
-      : e(e), b(e.b), own(e.schedule), map(op.getMap()),
+      : e(e), b(e.b), chosen(e.schedule), map(op.getMap()),
         count(op.getFeatures() ? shapeOf(op.getFeatures())[1] : keyWidth),
         keyWidth(keyWidth), valueWidth(valueWidth),
         rows(count + summaryExtraRows(map)),
@@ -81,9 +81,10 @@ protected:
   /// Of a key, from its product; `half` of its norm, and the maximum `most`,
   /// are null where features do not have them.
   Expr keyFeature(Expr product, Expr half, Expr most) {
-    Expr own = product * factor();
-    return hasExponentials() ? b.power(own - (most ? most : shift()) - half)
-                             : rectified(own) + eps;
+    Expr exponent = product * factor();
+    return hasExponentials()
+               ? b.power(exponent - (most ? most : shift()) - half)
+               : rectified(exponent) + eps;
   }
   /// Whether a key counts: it is before `end`, and its mask, if that is not
   /// null, has it.
@@ -99,7 +100,7 @@ protected:
 
   GroupEmitter &e;
   KernelBuilder &b;
-  CudaScheduleAttr own;
+  CudaScheduleAttr chosen;
   FeatureMap map;
   /// Features, columns of heads, and rows of a summary.
   int64_t count, keyWidth, valueWidth, rows;

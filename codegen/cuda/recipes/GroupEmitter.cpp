@@ -187,12 +187,12 @@ void GroupEmitter::bring(Operation *op, Value matrix, int64_t rows,
                          int64_t columns) {
   auto type = cast<MemRefType>(matrix.getType());
   int64_t width = type.getDimSize(1), boxes = llvm::divideCeil(width, columns);
-  Value own = b.slots({boxes, rows, columns}, type.getElementType());
+  Value room = b.slots({boxes, rows, columns}, type.getElementType());
   for (int64_t box = 0; box < boxes; ++box) {
-    tokens.push_back(b.copy(matrix, 0, box * columns, own, box,
+    tokens.push_back(b.copy(matrix, 0, box * columns, room, box,
                             type.getDimSize(0) == rows, width % columns == 0));
   }
-  slots[op] = own;
+  slots[op] = room;
 }
 
 KernelBuilder::Values GroupEmitter::bringForHeads() {
@@ -214,10 +214,10 @@ void GroupEmitter::finishAndStore(Value tile, const Place &anchorPlace) {
   ColumnRange whole = columns.of(stage.front());
   for (Operation *op : stage) {
     b.setLoc(op->getLoc());
-    ColumnRange own = columns.of(op);
+    ColumnRange range = columns.of(op);
     Place place = anchorPlace;
-    if (!(own == whole)) {
-      place.column = place.column - own.from;
+    if (!(range == whole)) {
+      place.column = place.column - range.from;
       place.columnsInside = false;
     }
     Value result = op->getResult(0);

@@ -43,11 +43,11 @@ static Value emitLogits(GroupEmitter &e, HeadLogitsOp op, HeadRows head,
         GroupProductOp::create(b, head.tile, weights, b.index(from / width),
                                b.fill(sums, 0), head.slot, false);
     // Columns after the hidden ones have a weight of 0.
-    Value own = b.load(sums, shift, row, from, rowsInside, columnsInside);
+    Value loaded = b.load(sums, shift, row, from, rowsInside, columnsInside);
     Value weight = b.load(typeOf(width), e.matrix(op.getScoreWeight()), 0, from,
                           true, columnsInside);
     Value terms =
-        b.map(sums, {products, own, weight}, [](Elements x, Expr, Expr) {
+        b.map(sums, {products, loaded, weight}, [](Elements x, Expr, Expr) {
           Expr shifted = x[0] + x[1];
           return select(shifted < 0, 0, shifted) * x[2];
         });
@@ -97,16 +97,16 @@ namespace {
 struct HeadLogitsRecipe
     : CudaRecipeOpInterface::ExternalModel<HeadLogitsRecipe, HeadLogitsOp> {
   CudaScheduleAttr chooseSchedule(Operation *op) const {
-    auto own = cast<HeadLogitsOp>(op);
+    auto logitsOp = cast<HeadLogitsOp>(op);
     constexpr int64_t kMostWidth = 256; // of a head and of its hidden channels
-    ArrayRef<int64_t> weight = shapeOf(own.getHeadWeight());
-    Type element = getElementTypeOrSelf(own.getHeadsIn());
+    ArrayRef<int64_t> weight = shapeOf(logitsOp.getHeadWeight());
+    Type element = getElementTypeOrSelf(logitsOp.getHeadsIn());
     if (failed(checkHeadWidths(op, weight, kMostWidth))) {
       return {};
     }
-    if (!getElementTypeOrSelf(own.getShift()).isF32()) {
+    if (!getElementTypeOrSelf(logitsOp.getShift()).isF32()) {
       op->emitOpError("has code for a GPU for shifts of f32, got ")
-          << getElementTypeOrSelf(own.getShift());
+          << getElementTypeOrSelf(logitsOp.getShift());
       return {};
     }
     constexpr int64_t kRows = 64;
@@ -124,15 +124,15 @@ struct HeadLogitsRecipe
     return CudaScheduleAttr::get(op->getContext(), kRows, columns, 4, 1, 1, 1);
   }
   bool takesSchedule(Operation *op, CudaScheduleAttr schedule) const {
-    auto own = cast<HeadLogitsOp>(op);
+    auto logitsOp = cast<HeadLogitsOp>(op);
     CudaScheduleAttr chosen = chooseSchedule(op);
     int64_t elements = (schedule.getRows() + schedule.getColumns()) *
-                       boxColumns(shapeOf(own.getHeadWeight())[0]);
+                       boxColumns(shapeOf(logitsOp.getHeadWeight())[0]);
     return canHoldSums(schedule) &&
            schedule.getColumns() == chosen.getColumns() &&
            schedule.getColumnWarps() == 1 && schedule.getStep() == 1 &&
            schedule.getStages() == 1 &&
-           fitsGroup(elements, getElementTypeOrSelf(own.getHeadsIn()));
+           fitsGroup(elements, getElementTypeOrSelf(logitsOp.getHeadsIn()));
   }
   Grid getGrid(Operation *op, CudaScheduleAttr schedule) const {
     ArrayRef<int64_t> shape = shapeOf(op->getResult(0));
@@ -149,36 +149,37 @@ struct HeadLogitsRecipe
 
   bool joinsHeads(Operation *op) const {
     constexpr int64_t kMostBytes = 16 * 1024; // beside keys and values
-    auto own = cast<HeadLogitsOp>(op);
-    ArrayRef<int64_t> weight = shapeOf(own.getHeadWeight());
-    Type element = getElementTypeOrSelf(own.getHeadsIn());
+    auto logitsOp = cast<HeadLogitsOp>(op);
+    ArrayRef<int64_t> weight = shapeOf(logitsOp.getHeadWeight());
+    Type element = getElementTypeOrSelf(logitsOp.getHeadsIn());
     int64_t bytes = boxColumns(weight[0]) * boxColumns(weight[1]) *
                     element.getIntOrFloatBitWidth() / 8;
-    return bytes <= kMostBytes && getElementTypeOrSelf(own.getShift()).isF32();
+    return bytes <= kMostBytes &&
+           getElementTypeOrSelf(logitsOp.getShift()).isF32();
   }
   void bringForHead(Operation *op, GroupEmitter &e) const {
-    auto own = cast<HeadLogitsOp>(op);
-    ArrayRef<int64_t> weight = shapeOf(own.getHeadWeight());
-    e.bring(op, e.matrix(own.getHeadWeight()), boxColumns(weight[0]),
+    auto logitsOp = cast<HeadLogitsOp>(op);
+    ArrayRef<int64_t> weight = shapeOf(logitsOp.getHeadWeight());
+    e.bring(op, e.matrix(logitsOp.getHeadWeight()), boxColumns(weight[0]),
             channelsAtOnce(weight[1]));
   }
   void emitJoinedHead(Operation *op, GroupEmitter &e, Value rows,
                       Value row) const {
-    auto own = cast<HeadLogitsOp>(op);
+    auto logitsOp = cast<HeadLogitsOp>(op);
     KernelBuilder &b = e.b;
     auto type = cast<TileType>(rows.getType());
-    Type element = getElementTypeOrSelf(own.getHeadsIn());
+    Type element = getElementTypeOrSelf(logitsOp.getHeadsIn());
     // What others read of the head is rounded.
     Value head =
         b.map(type.with(type.getShape(), element, type.getDistribution()), rows,
               [](Elements x, Expr, Expr) { return x[0]; });
-    bool inside = shapeOf(own.getResult())[1] % type.rows() == 0;
-    int64_t channels = channelsAtOnce(shapeOf(own.getHeadWeight())[1]);
+    bool inside = shapeOf(logitsOp.getResult())[1] % type.rows() == 0;
+    int64_t channels = channelsAtOnce(shapeOf(logitsOp.getHeadWeight())[1]);
     Value logits = emitLogits(
-        e, own, {head, Value()}, e.brought(op), e.sequenceOf(own.getShift()),
-        row, inside,
+        e, logitsOp, {head, Value()}, e.brought(op),
+        e.sequenceOf(logitsOp.getShift()), row, inside,
         type.with({type.rows(), channels}, b.f32(), type.getDistribution()));
-    b.store(logits, e.sequenceOf(own.getResult()), row, e.block(1), inside,
+    b.store(logits, e.sequenceOf(logitsOp.getResult()), row, e.block(1), inside,
             true);
   }
 };
@@ -190,8 +191,9 @@ struct HeadLogitsRecipe
 struct ScaleHeadsRecipe : RowsRecipe<ScaleHeadsRecipe, ScaleHeadsOp> {
   void emitGroup(Operation *op, GroupEmitter &e) const;
   int64_t getScaledColumns(Operation *op) const {
-    auto own = cast<ScaleHeadsOp>(op);
-    return shapeOf(own.getResult()).back() / shapeOf(own.getLogits()).back();
+    auto scaling = cast<ScaleHeadsOp>(op);
+    return shapeOf(scaling.getResult()).back() /
+           shapeOf(scaling.getLogits()).back();
   }
   bool readsPlaced(Operation *, unsigned index) const { return index == 0; }
   Value emitFactors(Operation *op, GroupEmitter &e, Value row) const;
@@ -224,21 +226,21 @@ static RowSoftmax emitRowSoftmax(KernelBuilder &b, TileType type, Value from,
 /// The softmax of a warp's row of logits: each column of the result gathers
 /// that of its head, whose exponential it computes itself.
 void ScaleHeadsRecipe::emitGroup(Operation *op, GroupEmitter &e) const {
-  auto own = cast<ScaleHeadsOp>(op);
+  auto scaling = cast<ScaleHeadsOp>(op);
   KernelBuilder &b = e.b;
-  int64_t heads = shapeOf(own.getLogits()).back();
-  int64_t width = shapeOf(own.getResult()).back() / heads;
+  int64_t heads = shapeOf(scaling.getLogits()).back();
+  int64_t width = shapeOf(scaling.getResult()).back() / heads;
   GroupEmitter::Place place = e.tilePlace(op);
   TileType row =
       place.type.with({place.type.rows(), int64_t(llvm::alignTo(heads, 64))},
                       b.f32(), TileDistribution::row);
-  Value from = e.matrix(own.getLogits());
+  Value from = e.matrix(scaling.getLogits());
   RowSoftmax softmax =
       emitRowSoftmax(b, row, from, place.row, heads, place.rowsInside);
   Value ownLogits = b.gather(place.type, from, [&](Expr i, Expr j) {
     return std::pair(place.row + i, (place.column + j) / width);
   });
-  Value x = e.load(own.getHeadsIn(), shapeOf(own.getResult()), place);
+  Value x = e.load(scaling.getHeadsIn(), shapeOf(scaling.getResult()), place);
   Value result =
       b.map(place.type, {x, ownLogits, softmax.most, softmax.inverse},
             [&](Elements t, Expr, Expr) {
@@ -251,14 +253,14 @@ void ScaleHeadsRecipe::emitGroup(Operation *op, GroupEmitter &e) const {
 /// Warps divide the rows, and write what each head is multiplied with.
 Value ScaleHeadsRecipe::emitFactors(Operation *op, GroupEmitter &e,
                                     Value row) const {
-  auto own = cast<ScaleHeadsOp>(op);
+  auto scaling = cast<ScaleHeadsOp>(op);
   KernelBuilder &b = e.b;
-  ArrayRef<int64_t> shape = shapeOf(own.getLogits());
+  ArrayRef<int64_t> shape = shapeOf(scaling.getLogits());
   int64_t rows = e.schedule.getRows(), columns = boxColumns(shape.back());
   auto type = TileType::get(b.getContext(), {rows, columns}, b.f32(),
                             TileDistribution::row, e.schedule.warps(), 1);
   RowSoftmax softmax =
-      emitRowSoftmax(b, type, e.matrix(own.getLogits()), row, shape.back(),
+      emitRowSoftmax(b, type, e.matrix(scaling.getLogits()), row, shape.back(),
                      staticSize(shape.drop_back()) % rows == 0);
   Value shares = b.map(type, {softmax.powers, softmax.inverse},
                        [](Elements x, Expr, Expr) { return x[0] * x[1]; });
@@ -282,14 +284,14 @@ struct NormalizeHeadsRecipe
 /// A warp has whole rows. For one head after the other it adds up the squares
 /// of the head's columns, and keeps the factor for these.
 void NormalizeHeadsRecipe::emitGroup(Operation *op, GroupEmitter &e) const {
-  auto own = cast<NormalizeHeadsOp>(op);
+  auto norm = cast<NormalizeHeadsOp>(op);
   KernelBuilder &b = e.b;
-  int64_t heads = own.getHeads();
-  int64_t width = shapeOf(own.getResult()).back() / heads;
+  int64_t heads = norm.getHeads();
+  int64_t width = shapeOf(norm.getResult()).back() / heads;
   GroupEmitter::Place place = e.tilePlace(op);
   auto isOf = [&](Expr j, Expr head) { return j / width == head; };
   Value x =
-      b.map(place.type, e.load(own.getX(), shapeOf(own.getResult()), place),
+      b.map(place.type, e.load(norm.getX(), shapeOf(norm.getResult()), place),
             [&](Elements t, Expr, Expr) { return widen(b, t[0]); });
   auto addHead = [&](Expr head, ValueRange before) -> KernelBuilder::Values {
     Value squares = b.map(place.type, x, [&](Elements t, Expr, Expr j) {
@@ -297,13 +299,13 @@ void NormalizeHeadsRecipe::emitGroup(Operation *op, GroupEmitter &e) const {
     });
     Value sum = b.reduce(Combine::add, squares, TileDistribution::row);
     KernelBuilder::Values operands{sum};
-    if (own.getGain()) {
+    if (norm.getGain()) {
       operands.push_back(
           b.load(place.type.with({1, 1}, b.f32(), TileDistribution::row),
-                 e.matrix(own.getGain()), 0, head, true, true));
+                 e.matrix(norm.getGain()), 0, head, true, true));
     }
     Value factor = b.map(sum.getType(), operands, [&](Elements t, Expr, Expr) {
-      Expr eps = b.number(own.getEps().convertToDouble());
+      Expr eps = b.number(norm.getEps().convertToDouble());
       Expr length = b.compute<arith::MaximumFOp>(sqrt(t[0]), eps);
       return (t.size() > 1 ? t[1] : Expr(1)) / length;
     });

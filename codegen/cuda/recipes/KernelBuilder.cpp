@@ -90,8 +90,8 @@ Value KernelBuilder::map(Type result, ValueRange operands, Body body) {
 }
 
 Value KernelBuilder::combine(Combine combine, Value x, Value y) {
-  return map(x.getType(), {x, y}, [&](Elements own, Expr, Expr) {
-    return combine == Combine::add ? own[0] + own[1] : max(own[0], own[1]);
+  return map(x.getType(), {x, y}, [&](Elements pair, Expr, Expr) {
+    return combine == Combine::add ? pair[0] + pair[1] : max(pair[0], pair[1]);
   });
 }
 
@@ -196,8 +196,8 @@ Value KernelBuilder::copy(Value matrix, Expr row, Expr column, Value slots,
   if (sourceRow) {
     OpBuilder::InsertionGuard guard(*this);
     Block *block = createBlock(&op.getRows());
-    Value own = block->addArgument(getIndexType(), getLoc());
-    GroupYieldOp::create(*this, Value(sourceRow((*this)(own)).in(*this)));
+    Value counter = block->addArgument(getIndexType(), getLoc());
+    GroupYieldOp::create(*this, Value(sourceRow((*this)(counter)).in(*this)));
   }
   return op;
 }

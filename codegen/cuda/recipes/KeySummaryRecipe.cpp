@@ -65,9 +65,9 @@ KeySummaryWriter::KeySummaryWriter(GroupEmitter &e, KeySummaryOp op)
   to = e.view(e.matrix(op.getResult()), slot * rows, rows, 0, shape[4]);
   if (weight) {
     ks = slots(2, kSumsStep, boxColumns(keyWidth));
-    ws = slots(1, own.getRows(), boxColumns(keyWidth));
+    ws = slots(1, chosen.getRows(), boxColumns(keyWidth));
   }
-  vs = slots(2, kSumsStep, own.getColumns());
+  vs = slots(2, kSumsStep, chosen.getColumns());
 }
 
 KeySummaryWriter::Values KeySummaryWriter::takeKeys(Expr firstRow,
@@ -77,7 +77,7 @@ KeySummaryWriter::Values KeySummaryWriter::takeKeys(Expr firstRow,
   Values resident;
   if (weight) {
     resident.push_back(copyBox(weight, firstRow, ws, 0,
-                               rows == count && count % own.getRows() == 0));
+                               rows == count && count % chosen.getRows() == 0));
   }
   auto copy = [&](Expr turn, Expr slot) {
     Values copies;
@@ -123,16 +123,16 @@ Value KeySummaryWriter::multiplyCounted(Expr firstRow, Expr turn, Expr slot) {
 Value KeySummaryWriter::findMaximum() {
   Value most = b.fill(tile(1, TileDistribution::partial), kNoKeyMaximum);
   auto raise = [&](Expr block, ValueRange before) {
-    Expr firstRow = block * own.getRows();
+    Expr firstRow = block * chosen.getRows();
     return takeKeys(firstRow, /*withValues=*/false, before,
                     [&](Expr turn, Expr slot, ValueRange state) -> Values {
-                      Value own = multiplyCounted(firstRow, turn, slot);
-                      return {b.combineRows(Combine::max, state[0], own)};
+                      Value sums = multiplyCounted(firstRow, turn, slot);
+                      return {b.combineRows(Combine::max, state[0], sums)};
                     });
   };
-  most = b.loop(llvm::divideCeil(count, own.getRows()), most, raise)[0];
+  most = b.loop(llvm::divideCeil(count, chosen.getRows()), most, raise)[0];
   Value column = b.reduce(Combine::max, most, TileDistribution::product);
-  Value row = GroupTransposeOp::create(b, rowTile(own.getRows()), column);
+  Value row = GroupTransposeOp::create(b, rowTile(chosen.getRows()), column);
   return b.reduce(Combine::max, row, TileDistribution::product);
 }
 
@@ -146,16 +146,17 @@ Value KeySummaryWriter::weigh(Value products, Expr firstRow, Expr turn,
         tile(1).with({kSumsStep, boxColumns(keyWidth)},
                      cast<MemRefType>(keys.getType()).getElementType(),
                      TileDistribution::row);
-    Value own = b.load(keysTile, keys, keyOf(turn), 0, false,
-                       keyWidth == keysTile.columns());
-    half = GroupTransposeOp::create(b, rowTile(kSumsStep), halfNorms(own));
+    Value keysOfTurn = b.load(keysTile, keys, keyOf(turn), 0, false,
+                              keyWidth == keysTile.columns());
+    half =
+        GroupTransposeOp::create(b, rowTile(kSumsStep), halfNorms(keysOfTurn));
   }
   auto weightOf = [&](Elements x, Expr i, Expr j) {
     Expr row = firstRow + i;
-    Expr own = keyFeature(x[0], x[1], x[2]);
+    Expr feature = keyFeature(x[0], x[1], x[2]);
     Expr after = hasMaximum() ? select(row == count, b.number(1), 0) : 0;
     return select(counts(turn * kSumsStep + j, end, x[3]),
-                  select(row < count, own, after), 0);
+                  select(row < count, feature, after), 0);
   };
   return b.map(products.getType(), {products, half, most, validKeys(turn)},
                weightOf);
@@ -165,7 +166,7 @@ Value KeySummaryWriter::weigh(Value products, Expr firstRow, Expr turn,
 void KeySummaryWriter::writeRows(Expr firstRow, Value most) {
   Values sums = takeKeys(
       firstRow, /*withValues=*/true,
-      {b.fill(tile(own.getColumns()), 0),
+      {b.fill(tile(chosen.getColumns()), 0),
        b.fill(tile(1, TileDistribution::partial), 0)},
       [&](Expr turn, Expr slot, ValueRange state) -> Values {
         Value products = multiply(firstRow, turn, slot);
@@ -182,7 +183,7 @@ void KeySummaryWriter::writeRows(Expr firstRow, Value most) {
       });
     }
     b.store(sum, e.view(to, 0, rows, column, width), firstRow, 0,
-            rows % own.getRows() == 0, type.columns() == width);
+            rows % chosen.getRows() == 0, type.columns() == width);
   };
   store(sums[0], 0, valueWidth);
   store(b.reduce(Combine::add, sums[1], TileDistribution::product), valueWidth,
@@ -191,12 +192,12 @@ void KeySummaryWriter::writeRows(Expr firstRow, Value most) {
 
 void KeySummaryWriter::write() {
   if (!hasMaximum()) {
-    return writeRows(e.block(0) % rowBlocks(op) * own.getRows(), Value());
+    return writeRows(e.block(0) % rowBlocks(op) * chosen.getRows(), Value());
   }
   Value most = findMaximum();
-  b.loop(llvm::divideCeil(rows, own.getRows()), {},
+  b.loop(llvm::divideCeil(rows, chosen.getRows()), {},
          [&](Expr block, ValueRange) -> Values {
-           writeRows(block * own.getRows(), most);
+           writeRows(block * chosen.getRows(), most);
            return {};
          });
 }
@@ -205,20 +206,21 @@ namespace {
 struct KeySummaryRecipe
     : CudaRecipeOpInterface::ExternalModel<KeySummaryRecipe, KeySummaryOp> {
   CudaScheduleAttr chooseSchedule(Operation *op) const {
-    auto own = cast<KeySummaryOp>(op);
-    int64_t heads = own.getHeads();
-    int64_t width = shapeOf(own.getValue())[2] / heads;
-    if (failed(checkHeadWidths(op, {shapeOf(own.getKey())[2] / heads, width},
+    auto summary = cast<KeySummaryOp>(op);
+    int64_t heads = summary.getHeads();
+    int64_t width = shapeOf(summary.getValue())[2] / heads;
+    if (failed(checkHeadWidths(op,
+                               {shapeOf(summary.getKey())[2] / heads, width},
                                kMostLinearColumns)) ||
-        failed(checkSequences(op, shapeOf(own.getKey())[0], heads))) {
+        failed(checkSequences(op, shapeOf(summary.getKey())[0], heads))) {
       return {};
     }
     return scheduleSums(op->getContext(), width);
   }
   Grid getGrid(Operation *op, CudaScheduleAttr) const {
-    auto own = cast<KeySummaryOp>(op);
-    ArrayRef<int64_t> shape = shapeOf(own.getResult());
-    return {shape[2] * rowBlocks(own), shape[1], shape[0]};
+    auto summary = cast<KeySummaryOp>(op);
+    ArrayRef<int64_t> shape = shapeOf(summary.getResult());
+    return {shape[2] * rowBlocks(summary), shape[1], shape[0]};
   }
   void emitGroup(Operation *op, GroupEmitter &e) const {
     KeySummaryWriter(e, cast<KeySummaryOp>(op)).write();

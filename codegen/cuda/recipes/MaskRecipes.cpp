@@ -59,9 +59,9 @@ static void emitMask(GroupEmitter &e, PositionIdsOp op, const Place &place) {
   Value valid = integers(e, place, op.getValid(), [](Expr row, Expr column) {
     return std::pair(row, column);
   });
-  storeIntegers(e, place, valid, op.getResult(), [&](Expr own, Expr column) {
+  storeIntegers(e, place, valid, op.getResult(), [&](Expr row, Expr column) {
     Expr position = toInteger(column + 1, e.b.getI32Type());
-    return select(own != 0, position, 0);
+    return select(row != 0, position, 0);
   });
 }
 

@@ -33,8 +33,9 @@ Value OnlineSoftmax::factorsOf(Value most) {
   return b.map(most.getType(), most, [&](Elements x, Expr, Expr) {
     Expr size = abs(x[0]);
     Expr isFar = size > std::min(bearable / factor, 0x1p127);
-    Expr own = select(isFar, exact, factor);
-    return exact > 1 ? select(size > 0x1p127 / exact, exact / 4, own) : own;
+    Expr exponent = select(isFar, exact, factor);
+    return exact > 1 ? select(size > 0x1p127 / exact, exact / 4, exponent)
+                     : exponent;
   });
 }
 
@@ -51,20 +52,20 @@ OnlineSoftmax::Weights OnlineSoftmax::weigh(Value scores, Value before,
         b.map(most.getType(), {before, most}, [&](Elements x, Expr, Expr) {
           return b.power(x[0], x[1], scoreFactor);
         });
-    Value own =
+    Value weights =
         b.map(scores.getType(), {scores, most}, [&](Elements x, Expr, Expr) {
           return b.power(fma(x[0] - x[1], factor, offset));
         });
-    return {own, shrink};
+    return {weights, shrink};
   }
   Value factors = factorsOf(most), shifts = shiftsOf(most, factors);
   Value shrink =
       b.map(most.getType(), {shifts, shiftsOf(before, factors)},
             [&](Elements x, Expr, Expr) { return b.power(x[0] - x[1]); });
-  Value own = b.map(
+  Value weights = b.map(
       scores.getType(), {scores, factors, shifts},
       [&](Elements x, Expr, Expr) { return b.power(fma(x[0], x[1], x[2])); });
-  return {own, shrink};
+  return {weights, shrink};
 }
 
 Value OnlineSoftmax::finite(Value most) {

@@ -25,16 +25,16 @@ public:
   ProductWriter(KernelBuilder &b, CudaScheduleAttr schedule, Value x, Value w,
                 Expr row, Expr column, bool isTransposed,
                 const KernelBuilder::RowMap &sourceRow, const ScaleBoxes &scale)
-      : b(b), own(schedule), x(x), w(w), row(row), column(column),
+      : b(b), chosen(schedule), x(x), w(w), row(row), column(column),
         sourceRow(sourceRow), scale(scale), isTransposed(isTransposed) {
     auto left = cast<MemRefType>(x.getType());
     auto right = cast<MemRefType>(w.getType());
     inner = left.getDimSize(1);
-    turns = llvm::divideCeil(inner, own.getStep());
-    rowsInside = left.getDimSize(0) % own.getRows() == 0;
+    turns = llvm::divideCeil(inner, chosen.getStep());
+    rowsInside = left.getDimSize(0) % chosen.getRows() == 0;
     columnsInside =
-        right.getDimSize(isTransposed ? 0 : 1) % own.getColumns() == 0;
-    innerInside = inner % own.getStep() == 0;
+        right.getDimSize(isTransposed ? 0 : 1) % chosen.getColumns() == 0;
+    innerInside = inner % chosen.getStep() == 0;
   }
 
   Value multiply();
@@ -51,7 +51,7 @@ private:
   Values addPart(Expr turn, ValueRange state);
 
   KernelBuilder &b;
-  CudaScheduleAttr own;
+  CudaScheduleAttr chosen;
   Value x, w, xs, ws;
   Expr row, column;
   KernelBuilder::RowMap sourceRow; ///< of x
@@ -63,7 +63,7 @@ private:
 } // namespace
 
 ProductWriter::Values ProductWriter::copyPart(Expr turn, Expr slot) {
-  Expr k = turn * own.getStep();
+  Expr k = turn * chosen.getStep();
   Values tokens;
   if (!scale) {
     tokens.push_back(
@@ -79,9 +79,9 @@ ProductWriter::Values ProductWriter::copyPart(Expr turn, Expr slot) {
 ProductWriter::Values ProductWriter::copyLeft() {
   Values tokens;
   for (int64_t part = 0; part < turns; ++part) {
-    int64_t k = part * own.getStep();
+    int64_t k = part * chosen.getStep();
     tokens.push_back(b.copy(x, row, k, xs, part, rowsInside,
-                            k + own.getStep() <= inner, sourceRow));
+                            k + chosen.getStep() <= inner, sourceRow));
   }
   return tokens;
 }
@@ -90,25 +90,25 @@ ProductWriter::Values ProductWriter::addPart(Expr turn, ValueRange state) {
   Expr slot = b(state[1]);
   Value product = GroupProductOp::create(b, xs, ws, slot, state[0],
                                          scale ? turn : slot, isTransposed);
-  return {product, b.next(slot, std::min(own.getStages(), turns))};
+  return {product, b.next(slot, std::min(chosen.getStages(), turns))};
 }
 
 /// A turn of the first loop begins the copies of a turn later on. The last
 /// turns have none to begin, and are a loop of their own: ptxas would spend
 /// many registers on them if they were written one by one.
 Value ProductWriter::multiply() {
-  int64_t boxes = std::min(own.getStages(), turns);
+  int64_t boxes = std::min(chosen.getStages(), turns);
   // Of few parts all are copied at first.
   int64_t ahead = turns == boxes ? turns : boxes - 1;
   auto slots = [&](int64_t count, int64_t rows, int64_t columns) {
     return b.slots({count, rows, columns}, getElementTypeOrSelf(x));
   };
-  xs = slots(scale ? turns : boxes, own.getRows(), own.getStep());
-  ws = isTransposed ? slots(boxes, own.getColumns(), own.getStep())
-                    : slots(boxes, own.getStep(), own.getColumns());
+  xs = slots(scale ? turns : boxes, chosen.getRows(), chosen.getStep());
+  ws = isTransposed ? slots(boxes, chosen.getColumns(), chosen.getStep())
+                    : slots(boxes, chosen.getStep(), chosen.getColumns());
   TileType sums = TileType::get(
-      b.getContext(), {own.getRows(), own.getColumns()}, b.f32(),
-      TileDistribution::product, own.getRowWarps(), own.getColumnWarps());
+      b.getContext(), {chosen.getRows(), chosen.getColumns()}, b.f32(),
+      TileDistribution::product, chosen.getRowWarps(), chosen.getColumnWarps());
   Values left = scale ? copyLeft() : Values();
   Values carried{b.fill(sums, 0), b.index(0)};
   for (int64_t part = 0; part < ahead; ++part) {

@@ -32,10 +32,10 @@ static void scaleBoxes(GroupEmitter &e, Value boxes, Value factors,
   TileType wide = rows.with(rows.getShape(), b.f32(), TileDistribution::row);
   Value x = b.gatherOfBox(rows, boxes, /*slot=*/{},
                           [](Expr i, Expr j) { return std::pair(i, j); });
-  Value own = b.gatherOfBox(wide, factors, 0, [&](Expr i, Expr j) {
+  Value scales = b.gatherOfBox(wide, factors, 0, [&](Expr i, Expr j) {
     return std::pair(i, j / width);
   });
-  Value scaled = b.map(rows, {x, own}, [&](Elements t, Expr, Expr) {
+  Value scaled = b.map(rows, {x, scales}, [&](Elements t, Expr, Expr) {
     return widen(b, t[0]) * t[1];
   });
   GroupShareOp::create(b, scaled, boxes, /*slot=*/Value());
@@ -78,10 +78,10 @@ static Value emitSums(GroupEmitter &e, LinearOp op,
 }
 
 static LogicalResult checkWeightType(Operation *op, Type x, Value weight) {
-  if (Type own = getElementTypeOrSelf(weight); own != x) {
+  if (Type stored = getElementTypeOrSelf(weight); stored != x) {
     return op->emitOpError(
                "has code for a GPU for a weight of its input's type, ")
-           << x << ", got " << own;
+           << x << ", got " << stored;
   }
   return success();
 }
@@ -173,15 +173,15 @@ namespace {
 struct LinearPartsRecipe
     : CudaRecipeOpInterface::ExternalModel<LinearPartsRecipe, LinearPartsOp> {
   CudaScheduleAttr chooseSchedule(Operation *op) const {
-    auto own = cast<LinearPartsOp>(op);
-    Type x = getElementTypeOrSelf(own.getX());
-    ArrayRef<int64_t> shape = shapeOf(own.getResult());
-    if (failed(checkWeightType(op, x, own.getWeight())) ||
+    auto partsOp = cast<LinearPartsOp>(op);
+    Type x = getElementTypeOrSelf(partsOp.getX());
+    ArrayRef<int64_t> shape = shapeOf(partsOp.getResult());
+    if (failed(checkWeightType(op, x, partsOp.getWeight())) ||
         failed(checkSequences(op, shape.front()))) {
       return {};
     }
     return scheduleProduct(x, staticSize(shape.drop_back().drop_front()),
-                           shapeOf(own.getX()).back() / shape.front(),
+                           shapeOf(partsOp.getX()).back() / shape.front(),
                            shape.back(), shape.front());
   }
   bool takesSchedule(Operation *op, CudaScheduleAttr schedule) const {
@@ -191,16 +191,17 @@ struct LinearPartsRecipe
     return gridOfProducts(op, schedule);
   }
   void emitGroup(Operation *op, GroupEmitter &e) const {
-    auto own = cast<LinearPartsOp>(op);
-    int64_t parts = shapeOf(own.getResult()).front();
-    int64_t size = shapeOf(own.getX()).back() / parts;
+    auto partsOp = cast<LinearPartsOp>(op);
+    int64_t parts = shapeOf(partsOp.getResult()).front();
+    int64_t size = shapeOf(partsOp.getX()).back() / parts;
     auto part = [&](Value tensor) {
       Value all = e.matrix(tensor);
       int64_t rows = cast<MemRefType>(all.getType()).getDimSize(0);
       return e.view(all, 0, rows, e.block(2) * size, size);
     };
-    emitOwnProduct(e, part(own.getX()), part(own.getWeight()), own.getResult(),
-                   /*isTransposed=*/true, e.rowMap(own.getX()));
+    emitOwnProduct(e, part(partsOp.getX()), part(partsOp.getWeight()),
+                   partsOp.getResult(),
+                   /*isTransposed=*/true, e.rowMap(partsOp.getX()));
   }
   bool readsPlaced(Operation *, unsigned index) const { return index == 0; }
   bool readsTransposed(Operation *op, unsigned index) const {
@@ -211,21 +212,21 @@ struct LinearPartsRecipe
 /// The rows of all parts are on their way before the first is added.
 struct SumPartsRecipe : ElementsRecipe<SumPartsRecipe, SumPartsOp> {
   void emitGroup(Operation *op, GroupEmitter &e) const {
-    auto own = cast<SumPartsOp>(op);
+    auto sumOp = cast<SumPartsOp>(op);
     KernelBuilder &b = e.b;
-    ArrayRef<int64_t> shape = shapeOf(own.getResult());
+    ArrayRef<int64_t> shape = shapeOf(sumOp.getResult());
     int64_t rows = staticSize(shape.drop_back());
-    int64_t parts = shapeOf(own.getX()).front();
+    int64_t parts = shapeOf(sumOp.getX()).front();
     GroupPlace place = e.tilePlace(op);
     KernelBuilder::Values terms;
     for (int64_t part = 0; part < parts; ++part) {
       Value from =
-          e.view(e.matrix(own.getX()), part * rows, rows, 0, shape.back());
+          e.view(e.matrix(sumOp.getX()), part * rows, rows, 0, shape.back());
       terms.push_back(b.load(place.type, from, place.row, place.column,
                              place.rowsInside, place.columnsInside));
     }
-    if (own.getBias()) {
-      terms.push_back(e.load(own.getBias(), shape, place));
+    if (sumOp.getBias()) {
+      terms.push_back(e.load(sumOp.getBias(), shape, place));
     }
     Value sum = b.map(place.type, terms, [&](Elements x, Expr, Expr) {
       Expr all = x[0];
@@ -249,13 +250,13 @@ struct ProjectTokensRecipe
     : CudaRecipeOpInterface::ExternalModel<ProjectTokensRecipe,
                                            ProjectTokensOp> {
   CudaScheduleAttr chooseSchedule(Operation *op) const {
-    auto own = cast<ProjectTokensOp>(op);
-    Type x = getElementTypeOrSelf(own.getX());
-    if (failed(checkWeightType(op, x, own.getWeight())) ||
-        failed(checkSequences(op, shapeOf(own.getX())[0]))) {
+    auto projection = cast<ProjectTokensOp>(op);
+    Type x = getElementTypeOrSelf(projection.getX());
+    if (failed(checkWeightType(op, x, projection.getWeight())) ||
+        failed(checkSequences(op, shapeOf(projection.getX())[0]))) {
       return {};
     }
-    return scheduleInnerProduct(x, shapeOf(own.getX())[1]);
+    return scheduleInnerProduct(x, shapeOf(projection.getX())[1]);
   }
   bool takesSchedule(Operation *op, CudaScheduleAttr schedule) const {
     return isProductSchedule(op->getOperand(0), schedule) &&
@@ -265,9 +266,10 @@ struct ProjectTokensRecipe
     return gridOfProducts(op, schedule);
   }
   void emitGroup(Operation *op, GroupEmitter &e) const {
-    auto own = cast<ProjectTokensOp>(op);
-    emitOwnProduct(e, e.matrix(own.getWeight()), e.sequenceOf(own.getX()),
-                   own.getResult(), /*isTransposed=*/false);
+    auto projection = cast<ProjectTokensOp>(op);
+    emitOwnProduct(e, e.matrix(projection.getWeight()),
+                   e.sequenceOf(projection.getX()), projection.getResult(),
+                   /*isTransposed=*/false);
   }
   bool readsTransposed(Operation *, unsigned index) const { return index == 1; }
 };

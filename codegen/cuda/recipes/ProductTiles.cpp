@@ -167,9 +167,9 @@ int64_t chooseProductParts(Type element, int64_t rows, int64_t inner,
     const ProductTile &tile = chooseTile(rows, columns, parts);
     double time =
         timeOf(tile, rows, columns, parts, 0) / double(std::size(kProcessors));
-    double own = time * double(inner / parts) / macs + kBlockCycles;
+    double cycles = time * double(inner / parts) / macs + kBlockCycles;
     double moved = 2.0 * 4 * double(parts * rows * columns); // f32, twice
-    return parts == 1 ? own : own + moved / kCycleBytes;
+    return parts == 1 ? cycles : cycles + moved / kCycleBytes;
   };
   // Twice the cost of a launch, since what an A100 takes was not measured.
   double most = cyclesOf(1) - (sumsAreFree ? 0 : 2 * kLaunchCycles);

@@ -28,8 +28,8 @@ public:
   void set(Value value, Expr scalar) { known[value] = scalar; }
 
   Expr get(Value value) {
-    if (Expr own = known.lookup(value)) {
-      return own;
+    if (Expr earlier = known.lookup(value)) {
+      return earlier;
     }
     Expr made = compute(value.getDefiningOp());
     known[value] = made;
@@ -173,13 +173,13 @@ ScoreElement ScoreTiles::elementAt(Expr i, Expr j, Expr firstKey,
   }
   for (auto [read, element] : llvm::zip(reads, x)) {
     ElementOp op = read.first;
-    Expr own = element;
+    Expr score = element;
     if (op.getType().isInteger(1)) {
-      own = own != 0;
+      score = score != 0;
     } else if (std::optional<ArrayRef<int64_t>> range = op.getRange()) {
-      own = min(max(own, (*range)[0]), (*range)[1] - 1);
+      score = min(max(score, (*range)[0]), (*range)[1] - 1);
     }
-    at.set(op, own);
+    at.set(op, score);
   }
   return at;
 }
@@ -199,8 +199,8 @@ Value ScoreTiles::gather(ElementOp element, Expr firstKey, bool keysAreWhole) {
   if (!(form.sourcesOf(element) & ScoreForm::key)) {
     firstKey = {};
   }
-  TileType own = tile.with({tile.rows(), firstKey ? tile.columns() : 1}, type,
-                           tile.getDistribution());
+  TileType read = tile.with({tile.rows(), firstKey ? tile.columns() : 1}, type,
+                            tile.getDistribution());
   unsigned number = cast<BlockArgument>(element.getTable()).getArgNumber();
   Value tensor = captured[number - ScoreRegion::kIndices];
   ArrayRef<int64_t> shape = shapeOf(tensor);
@@ -216,15 +216,15 @@ Value ScoreTiles::gather(ElementOp element, Expr firstKey, bool keysAreWhole) {
     ScoreElement at = elementAt(i, j, firstKey, others, x);
     Expr row, column, isInside;
     for (auto [axis, index] : llvm::enumerate(element.getIndices())) {
-      Expr own = at.get(index), extent = Expr(shape[axis]).in(b, i32);
+      Expr entry = at.get(index), extent = Expr(shape[axis]).in(b, i32);
       if (!isWithin(index, shape[axis], ranges)) {
         isInside = isInside & b.compute<arith::CmpIOp>(
-                                  arith::CmpIPredicate::ult, own, extent);
+                                  arith::CmpIPredicate::ult, entry, extent);
       }
       if (axis + 1 == shape.size()) {
-        column = own;
+        column = entry;
       } else {
-        row = row ? row * extent + own : own;
+        row = row ? row * extent + entry : entry;
       }
     }
     row = row ? row : Expr(0).in(b, i32);
@@ -232,7 +232,7 @@ Value ScoreTiles::gather(ElementOp element, Expr firstKey, bool keysAreWhole) {
     row = select(isInside, row, -1);
     return std::pair(toIndex(row), toIndex(column));
   };
-  return b.gather(own, e.matrix(tensor), by, place, inBounds);
+  return b.gather(read, e.matrix(tensor), by, place, inBounds);
 }
 
 ScoreTiles::Reads ScoreTiles::readFor(ValueRange values, Expr firstKey,
@@ -346,12 +346,12 @@ Value ScoreTiles::findKeptInfinite(Value raw, Value scores,
     tiles.push_back(scores);
   }
   auto find = [&](ScoreElement &at, Elements x, Expr key) {
-    Expr kept = isKept(at, key, keys, masks), own = -x[0];
+    Expr kept = isKept(at, key, keys, masks), negated = -x[0];
     if (scores) {
       // The region has masked what is -inf and was not.
-      own = select(x[1] != -INFINITY, INFINITY, own);
+      negated = select(x[1] != -INFINITY, INFINITY, negated);
     }
-    return select(kept, own, 0);
+    return select(kept, negated, 0);
   };
   return map(tiles, conditionsOf(masks), keys.first, !keys.end, find);
 }

@@ -27,7 +27,7 @@ class DotProducts : public Similarity {
 public:
   DotProducts(KernelBuilder &b, CudaScheduleAttr schedule,
               const HeadMatrices &head)
-      : b(b), own(schedule), matrix(head.queries) {
+      : b(b), chosen(schedule), matrix(head.queries) {
     auto type = cast<MemRefType>(matrix.getType());
     element = type.getElementType();
     columns = type.getDimSize(1);
@@ -35,11 +35,13 @@ public:
   }
 
   void begin(Expr row, bool inside) override {
-    queries = slots(1, own.getRows());
+    queries = slots(1, chosen.getRows());
     token = b.copy(matrix, row, 0, queries, 0, inside, columns == width);
   }
 
-  void makeSlots(int64_t boxes) override { keys = slots(boxes, own.getStep()); }
+  void makeSlots(int64_t boxes) override {
+    keys = slots(boxes, chosen.getStep());
+  }
 
   Values copy(const Box &box, bool inside) override {
     return {b.copy(box.keys, box.first, 0, keys, box.slot, inside,
@@ -52,14 +54,14 @@ public:
     GroupWaitOp::create(b, tokens);
     querySlot = b.index(0);
     if (!element.isF32() && width <= kManyHeadColumns) {
-      queries = GroupLoadOp::create(b, tileOf(own, width, element), queries,
+      queries = GroupLoadOp::create(b, tileOf(chosen, width, element), queries,
                                     querySlot, {false, false});
       querySlot = Value();
     }
   }
 
   Value multiply(const Box &box) override {
-    Value zero = b.fill(tileOf(own, own.getStep(), b.f32()), 0);
+    Value zero = b.fill(tileOf(chosen, chosen.getStep(), b.f32()), 0);
     return GroupProductOp::create(b, queries, keys, box.slot.in(b), zero,
                                   querySlot, true);
   }
@@ -70,7 +72,7 @@ protected:
   }
 
   KernelBuilder &b;
-  CudaScheduleAttr own;
+  CudaScheduleAttr chosen;
   Value matrix;
   Type element;
   int64_t columns, width; ///< of a head, and of its box
@@ -91,20 +93,20 @@ public:
   Values copy(const Box &, bool) override {
     // Nobody reads those of the head before any longer.
     GroupWaitOp::create(b, ValueRange());
-    GroupShareOp::create(b, read(own.getStep(), 0, box.keyColumn), keys,
+    GroupShareOp::create(b, read(chosen.getStep(), 0, box.keyColumn), keys,
                          b.index(0));
     return {};
   }
 
   void awaitQueries(ValueRange) override {
-    queries = read(own.getRows(), firstQuery, box.queryColumn);
+    queries = read(chosen.getRows(), firstQuery, box.queryColumn);
   }
 
 private:
   /// The head's columns of `rows` rows, where heads begin at a column.
   Value read(int64_t rows, Expr row, int64_t column) {
     TileType type =
-        tileOf(own, width, element)
+        tileOf(chosen, width, element)
             .with({rows, width}, element, TileDistribution::product);
     Expr first = head * columns + column;
     Value all = b.gatherOfBox(type, box.rows, 0, [&](Expr i, Expr j) {
@@ -123,8 +125,8 @@ class SumsOfTerms : public Similarity {
 public:
   SumsOfTerms(KernelBuilder &b, CudaScheduleAttr schedule,
               const HeadMatrices &head)
-      : b(b), own(schedule), similarity(head.similarity), queries(head.queries),
-        vector(head.scoreVector) {}
+      : b(b), chosen(schedule), similarity(head.similarity),
+        queries(head.queries), vector(head.scoreVector) {}
 
   void begin(Expr firstQuery, bool) override { row = firstQuery; }
 
@@ -136,18 +138,18 @@ public:
 
   Value multiply(const Box &box) override {
     auto matrix = cast<MemRefType>(queries.getType());
-    Value zero = b.fill(tileOf(own, own.getStep(), b.f32()), 0);
+    Value zero = b.fill(tileOf(chosen, chosen.getStep(), b.f32()), 0);
     auto add = [&](Expr column, ValueRange in) -> Values {
       Values read{in[0]};
       auto gather = [&](Value from, int64_t columns,
                         llvm::function_ref<Expr(Expr i, Expr j)> rowOf) {
-        TileType type = tileOf(own, columns, getElementTypeOrSelf(from));
+        TileType type = tileOf(chosen, columns, getElementTypeOrSelf(from));
         read.push_back(b.gather(type, from, [&](Expr i, Expr j) {
           return std::pair(rowOf(i, j), column);
         }));
       };
       gather(queries, 1, [&](Expr i, Expr) { return row + i; });
-      gather(box.keys, own.getStep(),
+      gather(box.keys, chosen.getStep(),
              [&](Expr, Expr j) { return box.first + j; });
       if (vector) {
         gather(vector, 1, [](Expr, Expr) { return 0; });
@@ -163,7 +165,7 @@ public:
 
 private:
   KernelBuilder &b;
-  CudaScheduleAttr own;
+  CudaScheduleAttr chosen;
   SimilarityAttrInterface similarity;
   Value queries;
   Expr row;

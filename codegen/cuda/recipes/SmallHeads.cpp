@@ -61,7 +61,7 @@ std::optional<SmallHeads> SmallHeads::find(AttentionOp op) {
 
 HeadBox SmallHeads::bring(GroupEmitter &e) {
   KernelBuilder &b = e.b;
-  CudaScheduleAttr own = e.schedule;
+  CudaScheduleAttr schedule = e.schedule;
   Type element = getElementTypeOrSelf(op.getQuery());
   int64_t tokens = shapeOf(op.getQuery())[1];
   auto makeSlots = [&](int64_t rows, int64_t columns) {
@@ -72,19 +72,19 @@ HeadBox SmallHeads::bring(GroupEmitter &e) {
   int64_t past = boxColumns(keyWidth / op.getHeads());
   int64_t reach = std::max({columns.queries + keyWidth + past,
                             columns.keys + keyWidth + past,
-                            columns.values + own.getColumns()});
-  int64_t rows = std::max(own.getRows(), own.getStep());
+                            columns.values + schedule.getColumns()});
+  int64_t rows = std::max(schedule.getRows(), schedule.getStep());
   int64_t width = boxColumns(reach);
   HeadBox box{makeSlots(rows, width),
-              makeSlots(own.getStep(), own.getColumns()), columns.queries,
-              columns.keys};
+              makeSlots(schedule.getStep(), schedule.getColumns()),
+              columns.queries, columns.keys};
   Value matrix =
       e.view(e.matrix(tensor), e.block(2) * tokens, tokens, begin, end - begin);
   GroupWaitOp::create(b, b.copy(matrix, 0, 0, box.rows, 0, tokens == rows,
                                 end - begin == width));
-  auto type =
-      TileType::get(b.getContext(), {own.getStep(), own.getColumns()}, element,
-                    TileDistribution::product, own.getRowWarps(), 1);
+  auto type = TileType::get(
+      b.getContext(), {schedule.getStep(), schedule.getColumns()}, element,
+      TileDistribution::product, schedule.getRowWarps(), 1);
   Value values = b.gatherOfBox(type, box.rows, 0, [&](Expr i, Expr j) {
     return std::pair(i, j + columns.values);
   });

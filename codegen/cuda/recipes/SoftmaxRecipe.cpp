@@ -48,9 +48,9 @@ private:
 
 Value SoftmaxEmitter::load(const Place &part) {
   Value x = e.load(op.getX(), shapeOf(op.getResult()), part);
-  return b.map(part.type, x, [&](Elements own, Expr, Expr j) {
+  return b.map(part.type, x, [&](Elements elements, Expr, Expr j) {
     Expr there = part.columnsInside ? Expr() : part.column + j < columns;
-    return select(there, widen(b, own[0]), -INFINITY);
+    return select(there, widen(b, elements[0]), -INFINITY);
   });
 }
 

@@ -21,7 +21,7 @@ CausalSummaryWriter::CausalSummaryWriter(GroupEmitter &e, SummaryAttentionOp op)
     : SummaryAttentionWriter(e, op) {
   keys =
       rowsOf(e.headOf(op.getKey(), shapeOf(op.getSummary())[1], op.getGroup()));
-  keyFeatures = slots(1, own.getRows(), kSumsStep);
+  keyFeatures = slots(1, chosen.getRows(), kSumsStep);
 }
 
 //===----------------------------------------------------------------------===//
@@ -39,10 +39,11 @@ void CausalSummaryWriter::findKeyMaxima(Value maxima) {
       column, {maxima, validKeys(column, row)}, [&](Elements x, Expr i, Expr) {
         return select(counts(row + i, tokens, x[1]), x[0], kNoKeyMaximum);
       });
-  Value line = GroupTransposeOp::create(b, rowTile(own.getRows()), counted);
-  Value upTo = b.map(tile(own.getRows()), line, [](Elements x, Expr i, Expr j) {
-    return select(i < j, kNoKeyMaximum, x[0]);
-  });
+  Value line = GroupTransposeOp::create(b, rowTile(chosen.getRows()), counted);
+  Value upTo =
+      b.map(tile(chosen.getRows()), line, [](Elements x, Expr i, Expr j) {
+        return select(i < j, kNoKeyMaximum, x[0]);
+      });
   Value before = maximumBefore();
   keyMost = b.combine(Combine::max,
                       b.reduce(Combine::max, upTo, TileDistribution::product),
@@ -72,28 +73,29 @@ void CausalSummaryWriter::rescale(Sums &all) {
 }
 
 void CausalSummaryWriter::addBlock(Sums &all, Value scores) {
-  Value vs = weight && boxColumns(keyWidth) == own.getColumns()
+  Value vs = weight && boxColumns(keyWidth) == chosen.getColumns()
                  ? keys.box // nobody reads the keys any more
-                 : slots(1, own.getRows(), own.getColumns());
+                 : slots(1, chosen.getRows(), chosen.getColumns());
   Value values =
       e.headOf(op.getValue(), shapeOf(op.getSummary())[1], op.getGroup());
   Value copy = copyBox(values, row, vs, 0, rowsInside());
-  TileType line = rowTile(own.getRows());
+  TileType line = rowTile(chosen.getRows());
   Value lineMost =
       keyMost ? Value(GroupTransposeOp::create(b, line, keyMost)) : Value();
-  Value weights = b.map(
-      tile(own.getRows()),
-      {scores, keyMost, lineMost, all.features, validKeys(line, row)},
-      [&](Elements x, Expr i, Expr j) {
-        Expr own = x[0];
-        if (keyMost) {
-          own = own * b.power(x[2] - x[1]);
-        }
-        if (all.features) {
-          own = fma(x[3], eps, own);
-        }
-        return select(i < j, 0, select(counts(row + j, tokens, x[4]), own, 0));
-      });
+  Value weights =
+      b.map(tile(chosen.getRows()),
+            {scores, keyMost, lineMost, all.features, validKeys(line, row)},
+            [&](Elements x, Expr i, Expr j) {
+              Expr score = x[0];
+              if (keyMost) {
+                score = score * b.power(x[2] - x[1]);
+              }
+              if (all.features) {
+                score = fma(x[3], eps, score);
+              }
+              return select(i < j, 0,
+                            select(counts(row + j, tokens, x[4]), score, 0));
+            });
   GroupWaitOp::create(b, copy);
   all.result = GroupProductOp::create(b, weights, vs, b.index(0), all.result,
                                       Value(), false);
@@ -121,7 +123,7 @@ void CausalSummaryWriter::write() {
     }
   }
   Values start = startSums();
-  start.push_back(b.fill(tile(own.getRows()), 0));
+  start.push_back(b.fill(tile(chosen.getRows()), 0));
   Expr zero = b.index(0);
   Values state = takeFeatures(
       resident, /*withSums=*/true, start,

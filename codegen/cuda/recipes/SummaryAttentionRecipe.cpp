@@ -15,7 +15,7 @@ SummaryAttentionWriter::SummaryAttentionWriter(GroupEmitter &e,
                     shapeOf(op.getSummary())[4] - 1),
       op(op), tokens(shapeOf(op.getQuery())[1]) {
   ArrayRef<int64_t> shape = shapeOf(op.getSummary());
-  row = e.block(0) * own.getRows();
+  row = e.block(0) * chosen.getRows();
   queries = rowsOf(e.headOf(op.getQuery(), op.getHeads()));
   Expr head = e.block(2) * shape[1] + e.block(1) / op.getGroup();
   Expr slot = head * shape[2];
@@ -26,13 +26,13 @@ SummaryAttentionWriter::SummaryAttentionWriter(GroupEmitter &e,
   if (weight) {
     ws = slots(2, kSumsStep, boxColumns(keyWidth));
   }
-  ss = slots(2, kSumsStep, own.getColumns());
+  ss = slots(2, kSumsStep, chosen.getColumns());
 }
 
 SummaryAttentionWriter::Rows SummaryAttentionWriter::rowsOf(Value matrix) {
-  return {matrix, weight ? slots(1, own.getRows(), boxColumns(keyWidth))
+  return {matrix, weight ? slots(1, chosen.getRows(), boxColumns(keyWidth))
                          : slots(llvm::divideCeil(count, kSumsStep),
-                                 own.getRows(), kSumsStep)};
+                                 chosen.getRows(), kSumsStep)};
 }
 
 SummaryAttentionWriter::Values
@@ -80,9 +80,9 @@ Value SummaryAttentionWriter::halfNormsOf(const Rows &from) {
   Value half;
   for (int64_t slot = 0; slot < box.count(); ++slot) {
     Value place = b.index(slot);
-    Value own = halfNorms(GroupLoadOp::create(b, tile(box.columns()), from.box,
-                                              place, {false, false}));
-    half = half ? b.combine(Combine::add, half, own) : own;
+    Value norms = halfNorms(GroupLoadOp::create(
+        b, tile(box.columns()), from.box, place, {false, false}));
+    half = half ? b.combine(Combine::add, half, norms) : norms;
   }
   return half;
 }
@@ -94,8 +94,8 @@ SummaryAttentionWriter::findMaxima(ArrayRef<Rows> of) {
       Values(of.size(), b.fill(tile(1, TileDistribution::partial), -INFINITY)),
       [&](Expr turn, Expr slot, ValueRange state) -> Values {
         Values next;
-        for (auto [own, before] : llvm::zip(of, state)) {
-          Value counted = b.map(tile(kSumsStep), multiply(own, turn, slot),
+        for (auto [now, before] : llvm::zip(of, state)) {
+          Value counted = b.map(tile(kSumsStep), multiply(now, turn, slot),
                                 [&](Elements x, Expr, Expr j) {
                                   return select(isFeature(turn, j),
                                                 x[0] * factor(), -INFINITY);
@@ -116,23 +116,23 @@ SummaryAttentionWriter::findMaxima(ArrayRef<Rows> of) {
 Value SummaryAttentionWriter::weigh(Value products, Expr turn) {
   return b.map(tile(kSumsStep), {products, most, half},
                [&](Elements x, Expr, Expr j) {
-                 Expr own = x[0] * factor();
+                 Expr feature = x[0] * factor();
                  if (hasExponentials()) {
-                   Expr far = own - x[1];
-                   own = b.power(hasMaximum() ? far - x[2] : far);
+                   Expr far = feature - x[1];
+                   feature = b.power(hasMaximum() ? far - x[2] : far);
                  } else {
-                   own = rectified(own);
+                   feature = rectified(feature);
                  }
                  if (eps != 0) {
-                   own = own + eps;
+                   feature = feature + eps;
                  }
-                 return select(isFeature(turn, j), own, 0);
+                 return select(isFeature(turn, j), feature, 0);
                });
 }
 
 SummaryAttentionWriter::Values SummaryAttentionWriter::startSums() {
   Value none = b.fill(tile(1, TileDistribution::partial), 0);
-  Values state{b.fill(tile(own.getColumns()), 0), none};
+  Values state{b.fill(tile(chosen.getColumns()), 0), none};
   if (addsFeatures()) {
     state.push_back(none);
   }
@@ -191,17 +191,17 @@ Value SummaryAttentionWriter::divide(const Sums &all) {
   Value denominator =
       b.map(all.denominator.getType(), {all.denominator, most, half},
             [&](Elements x, Expr, Expr) {
-              Expr own = x[0] * share;
+              Expr part = x[0] * share;
               Expr factor =
                   isRelative ? b.power(x[2] - x[1] + shift()) : Expr();
               auto relative = [&](double number) {
                 return factor ? number * factor : Expr(number);
               };
               if (stabilizer != 0) {
-                Expr isSmall = abs(own) <= relative(stabilizer);
-                own = own + select(isSmall, relative(2 * stabilizer), 0.0);
+                Expr isSmall = abs(part) <= relative(stabilizer);
+                part = part + select(isSmall, relative(2 * stabilizer), 0.0);
               }
-              return constant != 0 ? own + relative(constant) : own;
+              return constant != 0 ? part + relative(constant) : part;
             });
   return b.map(all.result.getType(), {all.result, denominator},
                [&](Elements x, Expr, Expr) {
@@ -212,7 +212,7 @@ Value SummaryAttentionWriter::divide(const Sums &all) {
 void SummaryAttentionWriter::divideAndStore(const Sums &all) {
   Value to = e.headOf(op.getResult(), op.getHeads());
   b.storeRounded(divide(all), to, row, 0, rowsInside(),
-                 valueWidth == own.getColumns());
+                 valueWidth == chosen.getColumns());
 }
 
 void SummaryAttentionWriter::write() {
@@ -241,16 +241,17 @@ struct SummaryAttentionRecipe
     : CudaRecipeOpInterface::ExternalModel<SummaryAttentionRecipe,
                                            SummaryAttentionOp> {
   CudaScheduleAttr chooseSchedule(Operation *op) const {
-    auto own = cast<SummaryAttentionOp>(op);
-    int64_t heads = own.getHeads();
-    ArrayRef<int64_t> query = shapeOf(own.getQuery());
-    ArrayRef<int64_t> summary = shapeOf(own.getSummary());
-    bool reads = own.getKey() ? own.getMerged() && (summary[2] == 1 ||
-                                                    own.getBlock() == kSumsRows)
-                              : summary[2] == 1;
+    auto attention = cast<SummaryAttentionOp>(op);
+    int64_t heads = attention.getHeads();
+    ArrayRef<int64_t> query = shapeOf(attention.getQuery());
+    ArrayRef<int64_t> summary = shapeOf(attention.getSummary());
+    bool reads = attention.getKey() ? attention.getMerged() &&
+                                          (summary[2] == 1 ||
+                                           attention.getBlock() == kSumsRows)
+                                    : summary[2] == 1;
     if (!reads) {
       op->emitOpError("has code for a GPU for a summary that is merged, ")
-          << (own.getKey()
+          << (attention.getKey()
                   ? "in blocks of " + std::to_string(kSumsRows) + " queries"
                   : "of one block")
           << "; a CPU runs it (--target=cpu)";
@@ -264,17 +265,17 @@ struct SummaryAttentionRecipe
     return scheduleSums(op->getContext(), summary[4] - 1);
   }
   Grid getGrid(Operation *op, CudaScheduleAttr schedule) const {
-    auto own = cast<SummaryAttentionOp>(op);
-    ArrayRef<int64_t> query = shapeOf(own.getQuery());
+    auto attention = cast<SummaryAttentionOp>(op);
+    ArrayRef<int64_t> query = shapeOf(attention.getQuery());
     return {llvm::divideCeilSigned(query[1], schedule.getRows()),
-            static_cast<int64_t>(own.getHeads()), query[0]};
+            static_cast<int64_t>(attention.getHeads()), query[0]};
   }
   void emitGroup(Operation *op, GroupEmitter &e) const {
-    auto own = cast<SummaryAttentionOp>(op);
-    if (own.getKey()) {
-      CausalSummaryWriter(e, own).write();
+    auto attention = cast<SummaryAttentionOp>(op);
+    if (attention.getKey()) {
+      CausalSummaryWriter(e, attention).write();
     } else {
-      SummaryAttentionWriter(e, own).write();
+      SummaryAttentionWriter(e, attention).write();
     }
   }
   bool readsTransposed(Operation *op, unsigned index) const {

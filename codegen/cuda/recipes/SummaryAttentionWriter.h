@@ -52,7 +52,7 @@ protected:
   void divideAndStore(const Sums &sums);
 
   bool addsFeatures() const { return hasMaximum() && eps != 0; }
-  bool rowsInside() const { return tokens % own.getRows() == 0; }
+  bool rowsInside() const { return tokens % chosen.getRows() == 0; }
 
   SummaryAttentionOp op;
   int64_t tokens;

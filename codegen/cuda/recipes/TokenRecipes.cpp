@@ -54,15 +54,15 @@ static Value gather(GroupEmitter &e, const Place &place, Value tensor,
   });
 }
 
-/// The elements of `own` where `isOwn` says so of the row and column of the
-/// result, and those of `before`, of f32, elsewhere; without it all of `own`.
+/// The elements of `table` where `isOwn` says so of the row and column of the
+/// result, and those of `before`, of f32, elsewhere; without it all of `table`.
 static Value choose(GroupEmitter &e, const Place &place, Value before,
-                    Value own,
+                    Value table,
                     llvm::function_ref<Expr(Expr row, Expr column)> isOwn) {
   if (!before) {
-    return own;
+    return table;
   }
-  return e.b.map(place.type, {before, own}, [&](Elements x, Expr i, Expr j) {
+  return e.b.map(place.type, {before, table}, [&](Elements x, Expr i, Expr j) {
     Expr condition = isOwn(place.row + i, place.column + j);
     return select(condition, widen(e.b, x[1]), x[0]);
   });
@@ -126,8 +126,8 @@ static Cell cellOf(UnfoldOp op, Expr row, Expr pixel, Expr channel) {
   Expr entry = row / places, number = row % places;
   Expr batch = entry / squares, square = entry % squares;
   // Within the square, and within the image.
-  auto along = [&](Expr step, Expr own) {
-    return step * of.stride + own - of.padding;
+  auto along = [&](Expr step, Expr offset) {
+    return step * of.stride + offset - of.padding;
   };
   Expr y = along(number / across, pixel / kernel);
   Expr x = along(number % across, pixel % kernel);
@@ -176,8 +176,8 @@ static Value gatherFromBox(GroupEmitter &e, UnfoldOp op, const Place &place,
   Type element = getElementTypeOrSelf(from);
   Value slots = b.slots({1, box[0], box[1]}, element);
   auto sourceRow = [&](Expr row) {
-    Expr own = place.row + row / pixels;
-    Expr source = cellOf(op, own, row % pixels, 0).first;
+    Expr pixelRow = place.row + row / pixels;
+    Expr source = cellOf(op, pixelRow, row % pixels, 0).first;
     return select(row < place.type.rows() * pixels, source, -1);
   };
   GroupWaitOp::create(
@@ -214,10 +214,10 @@ static Value emitTile(GroupEmitter &e, ClassTokenOp op, const Place &place) {
 
 static Value emitTile(GroupEmitter &e, SliceOp op, const Place &place) {
   int64_t axis = op.getAxis(), from = shapeOf(op.getX())[axis];
-  Axis own(shapeOf(op.getResult()), axis);
+  Axis axes(shapeOf(op.getResult()), axis);
   return gather(e, place, op.getX(), [&](Expr row, Expr column) {
-    Expr entry = own.entryOf(row, column) + op.getOffset();
-    return own.cellAt(row, column, from, entry);
+    Expr entry = axes.entryOf(row, column) + op.getOffset();
+    return axes.cellAt(row, column, from, entry);
   });
 }
 
@@ -227,12 +227,12 @@ static Value emitTile(GroupEmitter &e, ConcatOp op, const Place &place) {
   Value result;
   for (Value input : op.getInputs()) {
     int64_t size = shapeOf(input)[axis];
-    Value own = gather(e, place, input, [&](Expr row, Expr column) {
+    Value tile = gather(e, place, input, [&](Expr row, Expr column) {
       Expr entry = all.entryOf(row, column) - offset;
       return all.cellAt(row, column, size, entry);
     });
     // Later inputs have the rest.
-    result = choose(e, place, result, own, [&](Expr row, Expr column) {
+    result = choose(e, place, result, tile, [&](Expr row, Expr column) {
       return all.entryOf(row, column) >= offset;
     });
     offset += size;
@@ -246,10 +246,10 @@ static Value emitTile(GroupEmitter &e, PadOp op, const Place &place) {
   Axis all(shapeOf(op.getResult()), axis);
   return gather(e, place, op.getX(), [&](Expr row, Expr column) {
     Expr entry = all.entryOf(row, column) - before;
-    auto [source, own] = all.cellAt(row, column, size, entry);
+    auto [source, cell] = all.cellAt(row, column, size, entry);
     // In front of x and after it are other rows of it.
     Expr inside = all.isLast ? Expr() : entry < size;
-    return std::pair(select(inside, source, -1), own);
+    return std::pair(select(inside, source, -1), cell);
   });
 }
 
@@ -286,11 +286,11 @@ static Value emitTile(GroupEmitter &e, IndexSortOp op, const Place &place) {
   int64_t layers = op.getStates().size();
   Value all;
   for (int64_t layer = 0; layer < layers; ++layer) {
-    Value own =
+    Value tile =
         gather(e, place, op.getStates()[layer], [&](Expr row, Expr column) {
           return std::pair(row / layers, column);
         });
-    all = choose(e, place, all, own,
+    all = choose(e, place, all, tile,
                  [&](Expr row, Expr) { return row % layers == layer; });
   }
   return all;
@@ -301,15 +301,15 @@ static Value emitTile(GroupEmitter &e, LayerPoolOp op, const Place &place) {
   int64_t layers = op.getLayers();
   Value most;
   for (int64_t layer = 0; layer < layers; ++layer) {
-    Value own = gather(e, place, op.getX(), [&](Expr row, Expr column) {
+    Value tile = gather(e, place, op.getX(), [&](Expr row, Expr column) {
       return std::pair(row * layers + layer, column);
     });
     // NaN stays, whichever it is.
-    most = most ? b.map(place.type, {most, own},
+    most = most ? b.map(place.type, {most, tile},
                         [&](Elements x, Expr, Expr) {
                           return b.compute<arith::MaximumFOp>(x[0], x[1]);
                         })
-                : own;
+                : tile;
   }
   return most;
 }

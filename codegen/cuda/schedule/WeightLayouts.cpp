@@ -27,13 +27,13 @@ static bool readsTransposed(OpOperand &use) {
 }
 
 static const WeightReaders &readers() {
-  static const WeightReaders own = {
+  static const WeightReaders readers = {
       readsTransposed,
       [](ImageWeightOp weight) -> WeightLayoutAttrInterface {
         return TransposedAttr::get(weight.getContext(), alignmentOf(weight));
       },
       "transposed"};
-  return own;
+  return readers;
 }
 
 void assignCudaWeightLayouts(func::FuncOp main) {

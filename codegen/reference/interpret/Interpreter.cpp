@@ -28,8 +28,8 @@ static const StepTable &stepTable() {
 
 /// Null where there is none.
 static StepFunction findStep(Operation *op) {
-  StepFunction own = findTileStep(op);
-  return own ? own : stepTable().lookup(op->getName().getStringRef());
+  StepFunction step = findTileStep(op);
+  return step ? step : stepTable().lookup(op->getName().getStringRef());
 }
 
 uint32_t Frame::slotOf(Value value) {

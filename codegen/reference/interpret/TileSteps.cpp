@@ -37,16 +37,17 @@ public:
   /// The first byte of `count` elements of row `i`; null: outside of the
   /// buffer or the table.
   uint8_t *at(int64_t i, int64_t count) const {
-    int64_t own = row + i;
+    int64_t tileRow = row + i;
     if (table) {
       const uint8_t *number =
-          elementsOf(*table, own * table->strides[1], 1, step);
+          elementsOf(*table, tileRow * table->strides[1], 1, step);
       if (!number) {
         return nullptr;
       }
-      own = readElement(table->kind, number).integer;
+      tileRow = readElement(table->kind, number).integer;
     }
-    return elementsOf(view, first + (own - row) * view.strides[0], count, step);
+    return elementsOf(view, first + (tileRow - row) * view.strides[0], count,
+                      step);
   }
 
 private:
@@ -179,9 +180,9 @@ static LogicalResult runTileRows(Frame &frame, const Step &step) {
   SmallVector<ArrayRef<double>> operands;
   for (unsigned i = 0; i < step.operands.size(); ++i) {
     bool isNumber = isFloat(kindOf(step.op->getOperand(i).getType()));
-    std::vector<double> &own = numbers.emplace_back();
+    std::vector<double> &row = numbers.emplace_back();
     for (const Lane &lane : frame.in(step, i)) {
-      own.push_back(isNumber ? lane.number : static_cast<double>(lane.integer));
+      row.push_back(isNumber ? lane.number : static_cast<double>(lane.integer));
     }
   }
   llvm::append_range(operands, numbers);

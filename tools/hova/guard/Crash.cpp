@@ -152,9 +152,9 @@ void reportCrash() {
 }
 
 void prepareThread() {
-  stack_t own;
-  sigaltstack(nullptr, &own);
-  if (own.ss_flags & SS_DISABLE) {
+  stack_t handlerStack;
+  sigaltstack(nullptr, &handlerStack);
+  if (handlerStack.ss_flags & SS_DISABLE) {
     static thread_local HandlerStack stack;
   }
 }

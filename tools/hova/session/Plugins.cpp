@@ -115,12 +115,12 @@ void PluginLoader::loadPasses() {
 
 void PluginLoader::loadDialects() {
   if (llvm::Expected<DialectPlugin> plugin = DialectPlugin::load(path)) {
-    DialectRegistry own;
-    plugin->registerDialectRegistryCallbacks(own);
-    for (llvm::StringRef dialect : own.getDialectNames()) {
+    DialectRegistry registry;
+    plugin->registerDialectRegistryCallbacks(registry);
+    for (llvm::StringRef dialect : registry.getDialectNames()) {
       pluginsByDialect()[dialect.str()] = name();
     }
-    own.appendTo(pluginDialects());
+    registry.appendTo(pluginDialects());
   } else {
     fail(llvm::toString(plugin.takeError()));
   }

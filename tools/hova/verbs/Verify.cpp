@@ -95,13 +95,13 @@ llvm::Expected<Verdict> Verification::compare(CompiledModule &compiled,
   reference.foldingFunction =
       compiled.assigned->lookupSymbol<func::FuncOp>("weights");
   reference.weights = session.weights();
-  VerifyOptions own = how;
+  VerifyOptions options = how;
   std::vector<GuardedLaunch> launches;
   if (guard) {
     launches = planGuards(*compiled.tiled);
-    own.guarded = launches;
+    options.guarded = launches;
   }
-  return verifyProgram(reference, program, own, report);
+  return verifyProgram(reference, program, options, report);
 }
 
 /// What the same case says of the program in which every operation is a kernel
