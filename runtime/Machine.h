@@ -84,8 +84,8 @@ extern const hova_machine *const hova_machines[];
 const hova_machine *hova_machine_for(const hova_program *program);
 
 /// Sets what functions of Machine.inspection are for every machine.
-#define HOVA_INSPECTION(SET_ORDER, SET_SUMS)                                   \
-  {hova_read_arena,    hova_poison, hova_set_hook,                             \
-   hova_set_intercept, SET_ORDER,   SET_SUMS}
+#define HOVA_INSPECTION(SET_ORDER, SET_SUMS, SET_APPROXIMATIONS)               \
+  {hova_read_arena, hova_poison, hova_set_hook,     hova_set_intercept,        \
+   SET_ORDER,       SET_SUMS,    SET_APPROXIMATIONS}
 
 #endif // HOVA_RUNTIME_MACHINE_H

@@ -617,6 +617,9 @@ typedef struct hova_inspection {
   /// Chooses how matrix products add in the next runs, a hova_emulation_sums
   /// (runtime/emulation/Emulation.h). Null where the processor decides.
   void (*set_sums)(hova_context *context, int sums);
+  /// Chooses what instructions that a GPU approximates compute in the next
+  /// runs, a hova_emulation_approximations. Null likewise.
+  void (*set_approximations)(hova_context *context, int way);
 } hova_inspection;
 
 /// Those of this runtime.

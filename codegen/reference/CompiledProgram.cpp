@@ -293,6 +293,9 @@ CompiledProgram::run(llvm::ArrayRef<HostTensor> inputs, int32_t threads,
   if (inspection->set_sums) {
     inspection->set_sums(context, sums);
   }
+  if (inspection->set_approximations) {
+    inspection->set_approximations(context, approximations);
+  }
   hova_status status =
       ran ? runFunction(context, given.data(), wanted.data()) : HOVA_REJECTED;
   ran = status == HOVA_OK && state.status == HOVA_OK;

@@ -52,6 +52,10 @@ public:
 
   /// Chooses how the matrix products of an emulated GPU add in all runs.
   void setSums(hova_emulation_sums way) { sums = way; }
+  /// The same of what its `approx` instructions compute.
+  void setApproximations(hova_emulation_approximations way) {
+    approximations = way;
+  }
 
   /// Runs on `inputs` (program order; ids I64, masks I1, numbers of any
   /// floating-point type, rounded to the program's) with `threads` threads. A
@@ -69,6 +73,7 @@ private:
   const hova_program *program = nullptr;
   const hova_inspection *inspection = nullptr;
   hova_emulation_sums sums = HOVA_EMULATION_IN_ORDER;
+  hova_emulation_approximations approximations = HOVA_EMULATION_NEAREST;
   hova_status (*create)(const hova_options *, hova_context **) = nullptr;
   hova_status (*runFunction)(hova_context *, const hova_tensor *,
                              const hova_tensor *) = nullptr;

@@ -95,8 +95,8 @@ static constexpr llvm::StringLiteral cpuOptions[] = {"march", "debug-lines",
                                                      "guard"};
 static constexpr llvm::StringLiteral cudaOptions[] = {"gpu-arch", "ptxas"};
 static constexpr llvm::StringLiteral cudaProducts[] = {"ptx", "cubin"};
-static constexpr llvm::StringLiteral emulatedOptions[] = {"gpu-arch",
-                                                          "mma-sums"};
+static constexpr llvm::StringLiteral emulatedOptions[] = {
+    "gpu-arch", "mma-sums", "approximations"};
 static constexpr llvm::StringLiteral kCudaSchedule =
     "hova-assign-cuda-schedule";
 

@@ -257,7 +257,7 @@ static void flush_caches(const hova_context *context) {
   _mm_mfence();
 }
 
-static const hova_inspection inspection = HOVA_INSPECTION(NULL, NULL);
+static const hova_inspection inspection = HOVA_INSPECTION(NULL, NULL, NULL);
 
 const hova_machine hova_cpu_machine = {
     .target = "cpu",

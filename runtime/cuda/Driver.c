@@ -391,4 +391,4 @@ hova_status hova_driver_load_module(hova_gpu *gpu, hova_error *error) {
 }
 
 const char hova_gpu_target[] = "cuda";
-const hova_inspection hova_gpu_inspection = HOVA_INSPECTION(NULL, NULL);
+const hova_inspection hova_gpu_inspection = HOVA_INSPECTION(NULL, NULL, NULL);

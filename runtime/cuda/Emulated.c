@@ -31,6 +31,7 @@ struct hova_gpu {
   uint64_t seed;
   hova_emulation_copies copies;
   hova_emulation_sums sums;
+  hova_emulation_approximations approximations;
   hova_emulation_counts counts;
   hova_emulation_report report;
   // Of one launch.
@@ -345,7 +346,8 @@ static hova_status run_launch(hova_gpu *gpu, uint32_t number,
       .buffer_count = kernel->num_buffers,
       .seed = gpu->seed,
       .copies = gpu->copies,
-      .sums = gpu->sums};
+      .sums = gpu->sums,
+      .approximations = gpu->approximations};
   for (uint32_t i = 0; i < kernel->num_buffers; ++i) {
     const hova_device_buffer *buffer = &launch->buffers[i];
     hova_status status = check_reads(gpu, number, buffer, error);
@@ -444,6 +446,11 @@ void hova_set_emulation_sums(hova_context *context, hova_emulation_sums sums) {
   hova_gpu_of(context)->sums = sums;
 }
 
+void hova_set_emulation_approximations(hova_context *context,
+                                       hova_emulation_approximations way) {
+  hova_gpu_of(context)->approximations = way;
+}
+
 hova_emulation_counts hova_emulation_counts_of(hova_context *context) {
   return hova_gpu_of(context)->counts;
 }
@@ -456,6 +463,11 @@ static void set_sums(hova_context *context, int sums) {
   hova_set_emulation_sums(context, (hova_emulation_sums)sums);
 }
 
+static void set_approximations(hova_context *context, int way) {
+  hova_set_emulation_approximations(context,
+                                    (hova_emulation_approximations)way);
+}
+
 const char hova_gpu_target[] = "cuda-emulated";
 const hova_inspection hova_gpu_inspection =
-    HOVA_INSPECTION(set_order, set_sums);
+    HOVA_INSPECTION(set_order, set_sums, set_approximations);

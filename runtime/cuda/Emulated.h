@@ -25,6 +25,11 @@ void hova_set_emulation(hova_context *context, uint64_t seed,
 /// HOVA_EMULATION_IN_ORDER.
 void hova_set_emulation_sums(hova_context *context, hova_emulation_sums sums);
 
+/// Chooses where results of `approx` instructions lie in the next runs. A new
+/// context has HOVA_EMULATION_NEAREST.
+void hova_set_emulation_approximations(hova_context *context,
+                                       hova_emulation_approximations way);
+
 /// What all launches of the last run did together.
 hova_emulation_counts hova_emulation_counts_of(hova_context *context);
 

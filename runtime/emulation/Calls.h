@@ -85,12 +85,13 @@ HOVA_CALL float hova_emulated_max_nan(float x, float y);
 HOVA_CALL float hova_emulated_min_nan(float x, float y);
 HOVA_CALL int32_t hova_emulated_s32(float value);
 HOVA_CALL uint32_t hova_emulated_u32(float value);
-HOVA_CALL float hova_emulated_ex2(float value);
-HOVA_CALL float hova_emulated_ex2_ftz(float value);
-HOVA_CALL float hova_emulated_lg2(float value);
-HOVA_CALL float hova_emulated_rcp_ftz(float value);
-HOVA_CALL float hova_emulated_rsqrt(float value);
-HOVA_CALL float hova_emulated_rsqrt_ftz(float value);
+/// What PTX approximates, as the launch chooses.
+HOVA_CALL float hova_emulated_ex2(hova_self *self, float value);
+HOVA_CALL float hova_emulated_ex2_ftz(hova_self *self, float value);
+HOVA_CALL float hova_emulated_lg2(hova_self *self, float value);
+HOVA_CALL float hova_emulated_rcp_ftz(hova_self *self, float value);
+HOVA_CALL float hova_emulated_rsqrt(hova_self *self, float value);
+HOVA_CALL float hova_emulated_rsqrt_ftz(hova_self *self, float value);
 /// A fault where `divisor` is 0 or the quotient has no value.
 HOVA_CALL void hova_emulated_divisor(hova_self *self, uint32_t place,
                                      uint32_t faulty);

@@ -72,6 +72,15 @@ typedef enum hova_emulation_sums {
   HOVA_EMULATION_H100,
 } hova_emulation_sums;
 
+/// Where the result of an `approx` instruction lies, among the numbers that PTX
+/// allows. Approximations.c has the bounds.
+typedef enum hova_emulation_approximations {
+  HOVA_EMULATION_NEAREST, ///< to what is exact
+  HOVA_EMULATION_ABOVE,   ///< the largest of all
+  HOVA_EMULATION_BELOW,   ///< the smallest
+  HOVA_EMULATION_EITHER,  ///< one of these two, by the bits of the argument
+} hova_emulation_approximations;
+
 typedef struct hova_emulation_launch {
   const hova_emulated_kernel *kernel;
   uint32_t grid[3], block[3];
@@ -85,6 +94,7 @@ typedef struct hova_emulation_launch {
   uint64_t seed;
   hova_emulation_copies copies;
   hova_emulation_sums sums;
+  hova_emulation_approximations approximations;
   /// Whether `accesses` of the report is wanted, which takes time and memory.
   bool counts_accesses;
   /// How many turns of loops a thread may take without meeting another before

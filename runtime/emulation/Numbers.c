@@ -20,11 +20,6 @@ static float from_bits(uint32_t bits) {
 
 static float nan_of_ptx(void) { return from_bits(0x7FFFFFFF); }
 
-/// Subnormal numbers as zeros of their sign.
-static float flush(float value) {
-  return fpclassify(value) == FP_SUBNORMAL ? copysignf(0, value) : value;
-}
-
 /// cvt.rn.bf16.f32: to nearest, ties to even, subnormal numbers kept.
 uint16_t hova_emulated_bf16(float value) {
   uint32_t bits = bits_of(value);
@@ -95,25 +90,6 @@ int32_t hova_emulated_s32(float value) {
 
 uint32_t hova_emulated_u32(float value) {
   return !(value > 0) ? 0 : value >= 0x1p32f ? UINT32_MAX : (uint32_t)value;
-}
-
-/// Approximations are the nearest numbers here, which is within what PTX
-/// promises of them and not what a device computes.
-static float near(double value) {
-  return value != value ? nan_of_ptx() : (float)value;
-}
-
-float hova_emulated_ex2(float value) { return near(exp2((double)value)); }
-float hova_emulated_ex2_ftz(float value) {
-  return flush(near(exp2((double)flush(value))));
-}
-float hova_emulated_lg2(float value) { return near(log2((double)value)); }
-float hova_emulated_rcp_ftz(float value) {
-  return flush(near(1 / (double)flush(value)));
-}
-float hova_emulated_rsqrt(float value) { return near(1 / sqrt((double)value)); }
-float hova_emulated_rsqrt_ftz(float value) {
-  return flush(near(1 / sqrt((double)flush(value))));
 }
 
 void hova_emulated_divisor(hova_self *self, uint32_t place, uint32_t faulty) {

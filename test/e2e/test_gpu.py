@@ -319,6 +319,17 @@ def test_programs_are_right_however_a_device_adds():
     assert len(errors) == 3
 
 
+def test_programs_are_right_wherever_approximations_lie():
+    """And the choice reaches the kernels of norms and softmax: other errors in f32."""
+    errors = set()
+    for way in ("nearest", "above", "below", "either"):
+        said = subprocess.run([HOVA, "verify", DIGITS / "digits.json", "--target=cuda-emulated", f"--approximations={way}", "--case=0",
+                               "--format=json"], capture_output=True, text=True, check=False)
+        assert said.returncode == 0, said.stdout + said.stderr
+        errors.add(tuple(value["rms_error"] for value in json.loads(said.stdout)["cases"][0]["values"]))
+    assert len(errors) == 4
+
+
 def test_a_program_needs_a_driver(tmp_path):
     program = compile_to(tmp_path / "digits", DIGITS / "digits.json", *GPU)
     message = run(program, "--random-inputs", "1", status=1)
@@ -498,6 +509,7 @@ WRONG = {
     "--gpu-arch=sm_80": "option '--gpu-arch' does not apply to --target=cpu",
     "--target=cuda --gpu-arch=sm_75": "expects 'sm_80', whose code later GPUs run too, got 'sm_75'",
     "--target=cuda --mma-sums=a100": "'hova compile' takes no option '--mma-sums'",
+    "--target=cuda --approximations=above": "'hova compile' takes no option '--approximations'",
     "--target=cuda --debug-lines=x.txt": "option '--debug-lines' does not apply to --target=cuda",
 }
 

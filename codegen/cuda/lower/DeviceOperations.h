@@ -18,6 +18,7 @@ enum class EmulatedAs {
   Register, ///< hova_emulated_register of `immediate`
   Lanes,    ///< a call with words of operands and results
   Value,    ///< a call that maps numbers to a number, lane by lane of a vector
+  Inexact,  ///< the same, where a launch chooses among several numbers
   Own,      ///< something of its own in LowerToEmulation.cpp
 };
 

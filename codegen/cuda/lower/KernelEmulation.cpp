@@ -168,13 +168,17 @@ void KernelEmulation::lowerLanes(Operation *op, const DeviceOperation &entry) {
   op->getResult(0).replaceAllUsesWith(result);
 }
 
-/// The call for a number, or for each number of a vector.
+/// The call for a number, or for each number of a vector. What a launch chooses
+/// the thread knows.
 void KernelEmulation::lowerValue(Operation *op, const DeviceOperation &entry) {
   Type type = op->getResult(0).getType(), element = getElementTypeOrSelf(type);
   auto isHalf = [](Type own) { return own.isBF16() || own.isF16(); };
   Type returned = isHalf(element) ? Type(b.getI16Type()) : element;
   auto scalar = [&](ValueRange numbers) -> Value {
     SmallVector<Value> arguments;
+    if (entry.as == EmulatedAs::Inexact) {
+      arguments.push_back(self);
+    }
     for (Value number : numbers) {
       arguments.push_back(
           isHalf(number.getType())
@@ -423,6 +427,7 @@ void KernelEmulation::lower(Operation *op, const DeviceOperation &entry) {
     lowerLanes(op, entry);
     break;
   case EmulatedAs::Value:
+  case EmulatedAs::Inexact:
     lowerValue(op, entry);
     break;
   case EmulatedAs::Own:

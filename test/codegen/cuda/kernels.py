@@ -111,16 +111,18 @@ class Case:
         """The only result, or the bytes of all."""
         return results[0] if self.results == 1 else np.concatenate([result.reshape(-1).view(np.uint8) for result in results])
 
-    def run(self, landing: str, seed: int, text: str | None = None, sums: str = "in-order", counts: bool = False) -> np.ndarray:
+    def run(self, landing: str, seed: int, text: str | None = None, sums: str = "in-order", counts: bool = False,
+            approximations: str = "nearest") -> np.ndarray:
         """The bits of the result, which was poisoned before."""
         results = [np.full_like(result, {"f": np.nan, "i": -1}.get(result.dtype.kind, np.iinfo(result.dtype).max if result.dtype.kind == "u" else 0)) for result in self.operands[-self.results :]]
         operands = [*self.operands[: -self.results], *results]
         self.grown = ptx.Grid(text or self.ptx(), self.entry(), operands, self.grid, self.shared(), landing, seed, sums, counts=counts,
-                              results=self.results)
+                              results=self.results, approximations=approximations)
         self.grown.run()
         return self.joined(results)
 
-    def emulate(self, folder: Path, orders: list[tuple[str, int]], text: str | None = None, sums: str = "in-order") -> list[np.ndarray]:
+    def emulate(self, folder: Path, orders: list[tuple[str, int]], text: str | None = None, sums: str = "in-order",
+                approximations: str = "nearest") -> list[np.ndarray]:
         """The bits of the result for each time at which copies land and each seed, of the kernel or of a changed text of it
         in the NVVM dialect. A fault that the checks find is an error."""
         kernel = [self.recipe, *self.flags]
@@ -131,7 +133,8 @@ class Case:
             operand.tofile(folder / str(i))
         grid = [f"--grid-{axis}={blocks}" for axis, blocks in zip("xyz", self.grid, strict=False)]
         launches = ",".join(f"{landing}:{seed}" for landing, seed in orders)
-        done = call(*kernel, *grid, f"--emulate={folder}", f"--orders={launches}", f"--sums={sums}", f"--results={self.results}", source=self.source)
+        done = call(*kernel, *grid, f"--emulate={folder}", f"--orders={launches}", f"--sums={sums}", f"--approximations={approximations}", f"--results={self.results}",
+                    source=self.source)
         assert done.returncode == 0, done.stderr
         result = self.joined(self.operands[-self.results :])
         return list(np.fromfile(folder / "results", result.dtype).reshape(len(orders), *result.shape))

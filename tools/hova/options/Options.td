@@ -100,6 +100,8 @@ defm ptxas : Value<"ptxas", [CompileVerb, ExplainVerb, VerifyVerb, ViewVerb], "P
                    "Assemble kernels for a GPU by this ptxas, or by none: a program holds the machine code beside its PTX. Without the option the first ptxas in PATH, CUDA_HOME/bin, CUDA_PATH/bin and /usr/local/cuda/bin is taken, and one that fails is a warning. Applies to --target=cuda.">;
 defm mma_sums : Choice<"mma-sums", [VerifyVerb], ["in-order", "a100", "h100"],
                       "Add in matrix products of an emulated GPU as these devices were measured to, or in the order of the inner dimension. Applies to --target=cuda-emulated (default: in-order).">;
+defm approximations : Choice<"approximations", [VerifyVerb], ["nearest", "above", "below", "either"],
+                            "Compute the largest (above) or smallest (below) number that PTX allows, or one of both by the bits of the argument (either), where an instruction of an emulated GPU approximates. Applies to --target=cuda-emulated (default: nearest).">;
 defm march : Value<"march", generators, "LEVEL,...",
                    "Generate code for these ISA levels, such as native, x86-64-v3, x86-64-v4 or znver4. The program picks one of them when it starts (default: native).">;
 defm dtype : Choice<"dtype", generators, ["f32", "bf16", "f16"],

@@ -165,7 +165,7 @@ using Programs = std::vector<std::shared_ptr<const ProgramTarget>>;
 /// What programs are made for; empty where the command line says it wrongly.
 static Programs readTargets(const Arguments &arguments) {
   for (OptionID option : {OPT_march, OPT_gpu_arch, OPT_ptxas, OPT_mma_sums,
-                          OPT_debug_lines, OPT_guard}) {
+                          OPT_approximations, OPT_debug_lines, OPT_guard}) {
     checkForeignOption(arguments, option);
   }
   TargetChoice choice;

@@ -54,14 +54,28 @@ hova_emulation_sums readSums(const Arguments &arguments) {
                           : HOVA_EMULATION_IN_ORDER;
 }
 
+/// Where results of its `approx` instructions lie.
+hova_emulation_approximations readApproximations(const Arguments &arguments) {
+  llvm::StringRef name = arguments.word(OPT_approximations);
+  return name == "above"    ? HOVA_EMULATION_ABOVE
+         : name == "below"  ? HOVA_EMULATION_BELOW
+         : name == "either" ? HOVA_EMULATION_EITHER
+                            : HOVA_EMULATION_NEAREST;
+}
+
+/// What PTX leaves open, as an emulated GPU decides it.
+struct Arithmetic {
+  hova_emulation_sums sums;
+  hova_emulation_approximations approximations;
+};
+
 /// One verification, from compiling to the verdict.
 class Verification {
 public:
   Verification(Session &session, CompileOptions &compileOptions,
-               const VerifyOptions &options, bool guard,
-               hova_emulation_sums sums)
+               const VerifyOptions &options, bool guard, Arithmetic arithmetic)
       : session(session), compileOptions(compileOptions), options(options),
-        guard(guard), sums(sums) {}
+        guard(guard), arithmetic(arithmetic) {}
 
   /// The exit status.
   int run(bool json);
@@ -79,7 +93,7 @@ private:
   CompileOptions &compileOptions;
   const VerifyOptions &options;
   bool guard;
-  hova_emulation_sums sums;
+  Arithmetic arithmetic;
   OwningOpRef<ModuleOp> plain;
 };
 
@@ -178,7 +192,8 @@ int Verification::run(bool json) {
   auto writer = json ? makeVerifyJson(program.program->description(), target,
                                       llvm::outs())
                      : makeVerifyTable(target, llvm::outs());
-  program.program->setSums(sums);
+  program.program->setSums(arithmetic.sums);
+  program.program->setApproximations(arithmetic.approximations);
   bool begun = false;
   llvm::Expected<Verdict> verdict = compare(compiled, *program.program, options,
                                             [&](const VerifiedCase &tried) {
@@ -223,7 +238,7 @@ int runVerify(Arguments &arguments) {
     arguments.usageError("option '--guard' expects a program of phase 'tile' "
                          "or before, whose buffers are still known");
   }
-  hova_emulation_sums sums = readSums(arguments);
+  Arithmetic arithmetic = {readSums(arguments), readApproximations(arguments)};
   bool json = arguments.word(OPT_format) == "json";
   verifyOptions.storage = options.storage;
   applyMemoryLimit(arguments);
@@ -251,7 +266,8 @@ int runVerify(Arguments &arguments) {
     return *arguments.failed();
   }
   return trace.finish(
-      Verification(session, options, verifyOptions, guard, sums).run(json));
+      Verification(session, options, verifyOptions, guard, arithmetic)
+          .run(json));
 }
 
 } // namespace hova::tool

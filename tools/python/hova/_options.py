@@ -76,12 +76,13 @@ class VerifyOptions(RunOptions, total=False):
     seed: int
     guard: bool
     mma_sums: Literal["in-order", "a100", "h100"]
+    approximations: Literal["nearest", "above", "below", "either"]
 
 
 _FLAGS = {"strict", "werror", "guard"}
 _FILES = {"weights", "dump_ir", "time_trace", "debug_lines", "ptxas"}
 _WORDS = {"checkpoint", "target", "gpu_arch", "path", "init", "max_memory", "weights_mode", "stop_after"}
-_WORDS |= {"cases", "case", "seed", "mma_sums"}
+_WORDS |= {"cases", "case", "seed", "mma_sums", "approximations"}
 _OTHERS = {"set", "dtype", "optimization", "march", "without", "pass_pipeline"}
 _STORAGE = {"float32": "f32", "bfloat16": "bf16", "float16": "f16"}
 

@@ -92,6 +92,7 @@ Device::emulateLaunch(llvm::StringRef kernel, const Shape &shape,
   launch.seed = shape.seed;
   launch.copies = shape.copies;
   launch.sums = shape.sums;
+  launch.approximations = shape.approximations;
   launch.counts_accesses = shape.countsAccesses;
   launch.most_turns = shape.mostTurns;
   return emulate(launch);

@@ -56,6 +56,7 @@ struct Shape {
   uint64_t seed = 0;
   hova_emulation_copies copies = HOVA_EMULATION_EARLY;
   hova_emulation_sums sums = HOVA_EMULATION_IN_ORDER;
+  hova_emulation_approximations approximations = HOVA_EMULATION_NEAREST;
   bool countsAccesses = false;
   uint64_t mostTurns = 0;
 };

@@ -22,7 +22,9 @@
 // last --results=1 only the sizes count. --grid-x, -y and -z are the blocks.
 // Each order that --orders names, as late:7 for asynchronous copies that land
 // late and seed 7, is a launch, and DIR/results has the results one after the
-// other. --sums=in-order, a100 or h100 is how mma.sync adds. With --counts it
+// other. --sums=in-order, a100 or h100 is how mma.sync adds, and
+// --approximations=nearest, above, below or either where results of `approx`
+// instructions lie. With --counts it
 // prints what the last launch has done. A fault is an error. Where
 // HOVA_TEST_DRIVER is set, a device makes each launch, too, and what it leaves
 // of the results is in DIR/device (DriverDevice.h).
@@ -279,7 +281,8 @@ struct Launches {
   Launches(Flags &flags, CudaLaunchAttr shape)
       : folder(flags.take("emulate").value_or("")),
         orders(flags.take("orders").value_or("early:0")),
-        sums(flags.take("sums").value_or("in-order")) {
+        sums(flags.take("sums").value_or("in-order")),
+        approximations(flags.take("approximations").value_or("nearest")) {
     flags.read("counts", counts);
     flags.read("results", results);
     if (shape) {
@@ -291,7 +294,7 @@ struct Launches {
     flags.read("grid-z", grid[2]);
   }
 
-  StringRef folder, orders, sums;
+  StringRef folder, orders, sums, approximations;
   int64_t grid[3] = {1, 1, 1}, results = 1;
   bool counts;
 };
@@ -318,6 +321,18 @@ LogicalResult readSums(StringRef text, test::Shape &shape) {
                    .Case("h100", HOVA_EMULATION_H100)
                    .Default(std::nullopt);
   shape.sums = found.value_or(shape.sums);
+  return success(found.has_value());
+}
+
+LogicalResult readApproximations(StringRef text, test::Shape &shape) {
+  auto found =
+      llvm::StringSwitch<std::optional<hova_emulation_approximations>>(text)
+          .Case("nearest", HOVA_EMULATION_NEAREST)
+          .Case("above", HOVA_EMULATION_ABOVE)
+          .Case("below", HOVA_EMULATION_BELOW)
+          .Case("either", HOVA_EMULATION_EITHER)
+          .Default(std::nullopt);
+  shape.approximations = found.value_or(shape.approximations);
   return success(found.has_value());
 }
 
@@ -387,6 +402,11 @@ int emulate(ModuleOp module, const Launches &launches) {
   if (failed(readSums(launches.sums, shape))) {
     return complain("expected sums in-order, a100 or h100, got '" +
                     launches.sums + "'");
+  }
+  if (failed(readApproximations(launches.approximations, shape))) {
+    return complain("expected approximations nearest, above, below or either, "
+                    "got '" +
+                    launches.approximations + "'");
   }
   llvm::copy(launches.grid, shape.grid.begin());
   llvm::copy(function
