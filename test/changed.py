@@ -243,8 +243,6 @@ class Needs:
         """Whether the change of one file may change what the test says."""
         if self.reads_the_tree or changed in self.files or changed in self.code or changed in self.named:
             return True
-        if changed.endswith(CODE):
-            return False
         if "/Inputs/" in changed and self.path.startswith(f"{changed.split('/Inputs/')[0]}/"):
             return True
         above = {changed[:end] for end, letter in enumerate(changed) if letter == "/"}

@@ -68,6 +68,9 @@ NETS = ("branches", "catch")
 
 PYTEST_NOTHING_COLLECTED = 5
 
+# Seconds of processors from which a test of pytest is said to be heavy.
+HEAVY = 5
+
 # The folders whose tests take longest, longest first: they begin first, so that no
 # processor waits for one of them at the end.
 LONG = ("e2e", "codegen", "pipeline", "tools", "style", "fuzz")
@@ -78,11 +81,15 @@ class Count:
     passed: int = 0
     failed: list = field(default_factory=list)
     skipped: list = field(default_factory=list)
+    processor: float = 0
+    heavy: list = field(default_factory=list)
 
     def add(self, other):
         self.passed += other.passed
         self.failed += other.failed
         self.skipped += other.skipped
+        self.processor += other.processor
+        self.heavy += other.heavy
         return self
 
 
@@ -94,6 +101,9 @@ def read_junit(path, runner):
     for case in ElementTree.parse(path).getroot().iter("testcase"):
         name = "/".join(p for p in (case.get("classname"), case.get("name")) if p)
         name = f"{runner}: {name}"
+        for cost in case.iterfind("properties/property[@name='processor_s']"):
+            if float(cost.get("value")) > HEAVY:
+                count.heavy.append((float(cost.get("value")), name))
         skipped = case.find("skipped")
         if case.find("failure") is not None or case.find("error") is not None:
             count.failed.append(name)
@@ -111,18 +121,22 @@ def run(runner, command, *, empty_status=None, quiet=False):
     A quiet one shows what it says only if it fails: CTest has a line per test.
     """
     start = time.monotonic()
-    done = subprocess.run(
+    process = subprocess.Popen(
         [str(part) for part in command],
         cwd=SOURCE,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
-        check=False,
     )
-    status = done.returncode
-    said = done.stdout if status or not quiet else ""
-    print(f"{said}-- {runner}: {time.monotonic() - start:.0f} s\n", end="", flush=True)
+    with process.stdout as output:
+        printed = output.read()
+    _, ended, used = os.wait4(process.pid, 0)
+    status = process.returncode = os.waitstatus_to_exitcode(ended)
+    processor = used.ru_utime + used.ru_stime
+    said = printed if status or not quiet else ""
+    print(f"{said}-- {runner}: {time.monotonic() - start:.0f} s, {processor:.0f} s of processors\n", end="", flush=True)
     count = read_junit(RESULTS / f"{runner}.xml", runner)
+    count.processor = processor
     if status not in (0, empty_status) and not count.failed:
         count.failed.append(f"{runner}: exit status {status} without a failed test")
     return count
@@ -168,8 +182,7 @@ def run_pytest(runner, venv, *tests, select="", options=()):
         [
             python,
             "-B",
-            "-m",
-            "pytest",
+            TESTS / "timed.py",
             "-q",
             "-rs",
             "--tb=short",
@@ -368,10 +381,13 @@ def main():
     if arguments.full or only == "full":
         total.add(run_full())
 
+    for seconds, name in sorted(total.heavy, reverse=True):
+        print(f"heavy    {name} ({seconds:.0f} s of processors)")
     for name in total.skipped:
         print(f"skipped  {name}")
     for name in total.failed:
         print(f"FAILED   {name}")
+    print(f"-- all: {total.processor:.0f} s of processors")
     line = f"{total.passed} passed, {len(total.failed)} failed"
     if total.skipped:
         line += f", {len(total.skipped)} skipped"
