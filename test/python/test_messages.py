@@ -6,6 +6,7 @@ What a model itself refuses is in test/full/python, where there is one.
 """
 
 import pickle
+import tempfile
 from types import SimpleNamespace
 
 import hova
@@ -324,3 +325,10 @@ def test_names_are_those_of_the_package():
     for one in (hova.Error, hova.DescriptionWarning, hova.Diagnostic, hova.Model, hova.Program, hova.Tensor, hova.Phase, hova.Fixit):
         assert (one.__module__, getattr(hova, one.__name__)) == ("hova", one)
     assert pickle.loads(pickle.dumps(hova.Tensor("x", "int64", (1,), None))).name == "x"
+
+
+def test_a_failed_compilation_leaves_no_folder(tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    with pytest.raises(hova.Error) as caught:
+        hova.compile({})
+    assert caught.value.status == 1 and list(tmp_path.iterdir()) == []
