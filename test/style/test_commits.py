@@ -29,7 +29,7 @@ VERBS = set(
     emulate end evaluate exclude execute expect explain export expose extend fail feed fetch fill find finish fit fix fold follow
     forget format free fuse gather generate get give go group grow guard handle have hide hold ignore import improve include
     infer inline insert install instantiate interpret introduce join judge keep kill know label lay lead learn leave let level
-    lift limit link list load lock log look lower make map mark mask match measure meet mend merge mirror move multiply name
+    lift limit line link list load lock log look lower make map mark mask match measure meet mend merge mirror move multiply name
     note normalise normalize obey offer omit open order own pack pad parse pass pay pin place plant point prefer prefetch prepare
     print promise propagate protect prove provide publish pull put quote raise reach read rebuild record reduce refer refuse
     regenerate register reject release rely remember remove rename reorder repair repeat replace report require reserve reset

@@ -385,7 +385,7 @@ def test_one_table_has_the_words_of_targets():
         if not path.as_posix().startswith(("codegen/cpu/", "codegen/cuda/"))
     }
     users = {path: words for path, words in users.items() if words}
-    table, option = users.pop("codegen/targets/Targets.cpp"), users.pop("tools/hova/Options.td")
+    table, option = users.pop("codegen/targets/Targets.cpp"), users.pop("tools/hova/options/Options.td")
     names = ['"cpu"', '"cuda"', '"cuda-emulated"']
     assert set(names) <= set(table) and option == names
     assert users == {}
