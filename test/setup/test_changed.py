@@ -153,26 +153,26 @@ def of(tests, *folders):
 
 def test_a_reader_of_descriptions_reaches_no_pass(tree):
     found, reason = reached_tests({"frontend/reader/Json.cpp"}, tree)
-    assert reason == "" and "test/frontend/JsonTest.cpp" in found and "test/e2e/test_golden.py" in found
+    assert reason == "" and "test/frontend/reader/JsonTest.cpp" in found and "test/e2e/test_golden.py" in found
     assert not of(found, "test/passes/normalize/decompose", "test/dialect/", "test/runtime/TeamTest.cpp")
 
 
 def test_a_pass_reaches_its_test_and_no_reader(tree):
     found, _ = reached_tests({"passes/normalize/DecomposeCompound.cpp"}, tree)
     assert {"test/passes/normalize/decompose-compound.mlir", "test/e2e/test_golden.py"} <= found
-    assert not of(found, "test/frontend/JsonTest.cpp", "test/runtime/NpyTest.cpp")
+    assert not of(found, "test/frontend/reader/JsonTest.cpp", "test/runtime/NpyTest.cpp")
 
 
 def test_kernels_of_a_gpu_reach_no_program_for_a_processor(tree):
     found, _ = reached_tests({"codegen/cuda/recipes/ProductTiles.cpp"}, tree)
     assert {"test/codegen/cuda/test_kernels.py", "test/e2e/test_gpu.py"} <= found
-    assert not of(found, "test/codegen/cpu/tile-cpu-kernels", "test/e2e/test_windows.py", "test/frontend/JsonTest.cpp")
+    assert not of(found, "test/codegen/cpu/recipes/tile-cpu-kernels", "test/e2e/test_windows.py", "test/frontend/reader/JsonTest.cpp")
     assert len(found) < len(all_tests(tree)) / 3
 
 
 def test_a_script_of_the_page_reaches_the_page(tree):
     found, _ = reached_tests({"tools/page/kernels.js"}, tree)
-    assert of(found, "test/tools/test_view") and len(found) < len(all_tests(tree)) / 3
+    assert of(found, "test/tools/page/test_view") and len(found) < len(all_tests(tree)) / 3
 
 
 def test_every_source_reaches_a_test_besides_those_of_the_tree(tree):
