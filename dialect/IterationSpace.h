@@ -126,9 +126,9 @@ private:
 };
 
 /// Every element of the result is computed from the elements at its position;
-/// an operand repeats along the leading axes that it has not, and along those in
-/// which it has one element. What is computed of tiles (`TileOpInterface`) ignores
-/// the position, which no tile has; anything else says so itself.
+/// an operand repeats along the leading axes that it has not, and along those
+/// in which it has one element. What is computed of tiles (`TileOpInterface`)
+/// ignores the position, which no tile has; anything else says so itself.
 IterationSpace elementwiseSpace(mlir::Operation *op);
 
 /// Every row of the result is computed from the whole rows of the first `count`

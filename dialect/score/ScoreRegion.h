@@ -12,10 +12,10 @@
 //     %kept = arith.cmpi sle, %key, %query : index
 //     hova.score_yield %score kept %kept
 //
-// The evaluator runs it. Passes ask `ScoreForm` (dialect/score/ScoreForm.h) what it
-// depends on; a recipe keeps raw scores in tiles of its own shape, and has
-// the region written for them. So a score that somebody invents is a few lines
-// here, on every target.
+// The evaluator runs it. Passes ask `ScoreForm` (dialect/score/ScoreForm.h)
+// what it depends on; a recipe keeps raw scores in tiles of its own shape, and
+// has the region written for them. So a score that somebody invents is a few
+// lines here, on every target.
 //
 //===----------------------------------------------------------------------===//
 

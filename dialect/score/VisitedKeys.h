@@ -5,8 +5,8 @@
 // those from the first to the last in which it may see a key, but for the
 // longest gap between them; in some of them each of its queries sees all. Which
 // these are follows from the region of the scores by interval analysis
-// (dialect/score/ScoreForm.h), so that a causal mask, a sliding window after a few
-// tokens that all see, and a condition that somebody wrote down end loops
+// (dialect/score/ScoreForm.h), so that a causal mask, a sliding window after a
+// few tokens that all see, and a condition that somebody wrote down end loops
 // alike.
 //
 //   tiles    0 .. begin .. gapBegin .. gapEnd .. wholeBegin .. wholeEnd .. end

@@ -3,8 +3,8 @@
 //
 // The loops of the two kernels that multiply matrices, and the statistics of
 // rows. They know sizes and matrices, and not what these are of, so that
-// kernels are also made without a model (test/codegen/cuda/emulation/KernelTool.cpp).
-// Sizes are in elements.
+// kernels are also made without a model
+// (test/codegen/cuda/emulation/KernelTool.cpp). Sizes are in elements.
 
 #ifndef HOVA_CODEGEN_CUDA_RECIPES_CUDAKERNELS_H
 #define HOVA_CODEGEN_CUDA_RECIPES_CUDAKERNELS_H

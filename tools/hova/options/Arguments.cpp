@@ -1,8 +1,8 @@
 //===- Arguments.cpp - The command line of hova ---------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 
-#include "codegen/targets/Targets.h"
 #include "tools/hova/options/Arguments.h"
+#include "codegen/targets/Targets.h"
 #include "frontend/reader/Suggest.h"
 #include "tools/hova/options/Suggestions.h"
 #include "llvm/ADT/StringExtras.h"

@@ -1,11 +1,11 @@
 //===- TemporaryProgram.cpp - A program for this process alone ------------===//
 // SPDX-License-Identifier: Apache-2.0
 
+#include "tools/hova/session/TemporaryProgram.h"
 #include "codegen/program/Process.h"
+#include "tools/hova/guard/Guard.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
-#include "tools/hova/guard/Guard.h"
-#include "tools/hova/session/TemporaryProgram.h"
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>

@@ -1,9 +1,9 @@
 //===- Benchmark.cpp - What a program has measured of itself --------------===//
 // SPDX-License-Identifier: Apache-2.0
 
+#include "tools/hova/verbs/Benchmark.h"
 #include "codegen/JsonText.h"
 #include "frontend/reader/Source.h"
-#include "tools/hova/verbs/Benchmark.h"
 #include "frontend/reader/Text.h"
 #include "llvm/Support/FormatVariadic.h"
 
