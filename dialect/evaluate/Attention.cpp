@@ -160,10 +160,10 @@ template <typename T>
 static void weightsRow(const Attention &attention, ScoreRow<T> &scores,
                        MutableArrayRef<T> row) {
   T sum = 0;
-  for (auto [j, weight] : llvm::enumerate(row)) {
-    T score = scores.scores()[j];
+  for (auto [weight, score, kept] :
+       llvm::zip_equal(row, scores.scores(), scores.kept())) {
     bool isMasked = score == -std::numeric_limits<T>::infinity();
-    weight = scores.isKept(j) && !isMasked ? score : T(0);
+    weight = kept && !isMasked ? score : T(0);
     sum += weight;
   }
   if (attention.normalization == Normalization::sum) {

@@ -4,6 +4,7 @@
 #include "dialect/evaluate/Score.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/ErrorHandling.h"
 #include <algorithm>
@@ -45,6 +46,24 @@ ScoreRow<T>::ScoreRow(ScoreRegion region, ArrayRef<const HostTensor *> captured,
       single = std::make_unique<ScoreRow<float>>(region, captured, keys);
     }
   }
+  runWhatKeysDecide();
+}
+
+template <typename T> void ScoreRow<T>::runWhatKeysDecide() {
+  llvm::DenseSet<Value> known{region.getKey()};
+  for (Value table :
+       region.getBlock().getArguments().drop_front(ScoreRegion::kIndices)) {
+    known.insert(table);
+  }
+  for (Operation &op : region.getBlock().without_terminator()) {
+    if (llvm::all_of(op.getOperands(),
+                     [&](Value value) { return known.contains(value); })) {
+      runOperation(&op);
+      known.insert(op.result_begin(), op.result_end());
+    } else {
+      ofQuery.push_back(&op);
+    }
+  }
 }
 
 template <typename T>
@@ -62,8 +81,8 @@ void ScoreRow<T>::run(int64_t batch, int64_t head, int64_t query,
     std::vector<float> narrow(raw, raw + keys);
     single->run(batch, head, query, narrow.data());
   }
-  for (Operation &op : region.getBlock().without_terminator()) {
-    runOperation(&op);
+  for (Operation *op : ofQuery) {
+    runOperation(op);
   }
 }
 
@@ -108,32 +127,53 @@ void ScoreRow<T>::runConstant(Operation *op, Attribute value) {
                       : integer.getValue().getSExtValue());
 }
 
+template <typename T>
+template <typename Number>
+void ScoreRow<T>::readElementsOf(ElementOp op, ArrayRef<int64_t> shape,
+                                 const Number *table) {
+  std::optional<ArrayRef<int64_t>> range = op.getRange();
+  bool isNumber = isa<FloatType>(op.getType());
+  T *toNumbers = isNumber ? numbers[op].data() : nullptr;
+  int64_t *toIntegers = isNumber ? nullptr : integers[op].data();
+  SmallVector<const int64_t *> indices;
+  for (Value index : op.getIndices()) {
+    indices.push_back(integers[index].data());
+  }
+  for (int64_t j = 0; j < keys; ++j) {
+    int64_t place = 0;
+    bool isInside = true;
+    for (auto [size, index] : llvm::zip_equal(shape, indices)) {
+      isInside &= index[j] >= 0 && index[j] < size;
+      place = place * size + index[j];
+    }
+    auto value = isInside ? static_cast<double>(table[place]) : 0;
+    if (isNumber) {
+      toNumbers[j] = static_cast<T>(value);
+      continue;
+    }
+    auto whole = static_cast<int64_t>(value);
+    if (range) {
+      whole = std::min(std::max(whole, (*range)[0]), (*range)[1] - 1);
+    }
+    toIntegers[j] = whole;
+  }
+}
+
 template <typename T> void ScoreRow<T>::readElements(ElementOp op) {
   auto argument = cast<BlockArgument>(op.getTable());
   const HostTensor &table =
       *captured[argument.getArgNumber() - ScoreRegion::kIndices];
-  bool isNumber = isa<FloatType>(op.getType());
-  std::vector<T> *toNumbers = isNumber ? &numbers[op] : nullptr;
-  std::vector<int64_t> *toIntegers = isNumber ? nullptr : &integers[op];
-  for (int64_t j = 0; j < keys; ++j) {
-    int64_t place = 0;
-    bool isInside = true;
-    for (auto [axis, index] : llvm::enumerate(op.getIndices())) {
-      int64_t size = table.getShape()[axis], own = integers[index][j];
-      isInside &= own >= 0 && own < size;
-      place = place * size + own;
-    }
-    double value = isInside ? table.at(place) : 0;
-    if (isNumber) {
-      (*toNumbers)[j] = static_cast<T>(value);
-      continue;
-    }
-    auto whole = static_cast<int64_t>(value);
-    if (auto range = op.getRange()) {
-      whole = std::min(std::max(whole, (*range)[0]), (*range)[1] - 1);
-    }
-    (*toIntegers)[j] = whole;
+  switch (table.getElement()) {
+  case HostTensor::Element::F64:
+    return readElementsOf(op, table.getShape(), table.as<double>());
+  case HostTensor::Element::F32:
+    return readElementsOf(op, table.getShape(), table.as<float>());
+  case HostTensor::Element::I64:
+    return readElementsOf(op, table.getShape(), table.as<int64_t>());
+  case HostTensor::Element::I1:
+    return readElementsOf(op, table.getShape(), table.as<uint8_t>());
   }
+  llvm_unreachable("unknown element type");
 }
 
 template <typename T> void ScoreRow<T>::select(Operation *op) {
@@ -366,20 +406,22 @@ template <typename T> bool ScoreRow<T>::runIntegers(Operation *op) {
 
 template <typename T> std::vector<bool> HeadScores<T>::findKept(int64_t query) {
   constexpr T none = -std::numeric_limits<T>::infinity();
+  const std::vector<T> &scores = own.scores();
+  const std::vector<int64_t> &isKept = own.kept();
   std::vector<bool> kept(zeros.size());
-  bool hasRun = false;
+  const std::vector<T> *scoresOfZero = nullptr;
   for (size_t j = 0; j < kept.size(); ++j) {
-    kept[j] = own.isKept(j);
-    if (!kept[j] || own.scores()[j] != none) {
+    kept[j] = isKept[j] != 0;
+    if (!kept[j] || scores[j] != none) {
       continue;
     }
     // Is it the region that masks, as a bias of -inf does, or was the raw score
     // -inf?
-    if (!hasRun) {
+    if (!scoresOfZero) {
       ofZero.run(batch, head, query, zeros.data());
-      hasRun = true;
+      scoresOfZero = &ofZero.scores();
     }
-    kept[j] = ofZero.scores()[j] != none;
+    kept[j] = (*scoresOfZero)[j] != none;
   }
   return kept;
 }

@@ -32,7 +32,8 @@ public:
 
   // What it has yielded, by the place of a key in the list.
   const std::vector<T> &scores() { return numbers[yield.getScore()]; }
-  bool isKept(int64_t place) { return integers[yield.getKept()][place] != 0; }
+  /// 0 where a key is masked.
+  const std::vector<int64_t> &kept() { return integers[yield.getKept()]; }
   /// Null where nothing is carried.
   const std::vector<T> *carried() {
     return yield.getCarried() ? &numbers[yield.getCarried()] : nullptr;
@@ -41,11 +42,16 @@ public:
 private:
   template <typename Other> friend class ScoreRow;
 
+  /// Runs, once, what is the same for every query, and lists the rest.
+  void runWhatKeysDecide();
   /// The result of a jump.
   void takeFromSingle(mlir::Operation &op);
   void runOperation(mlir::Operation *op);
   void runConstant(mlir::Operation *op, mlir::Attribute value);
   void readElements(ElementOp op);
+  template <typename Number>
+  void readElementsOf(ElementOp op, llvm::ArrayRef<int64_t> shape,
+                      const Number *table);
   void select(mlir::Operation *op);
   bool runNumbers(mlir::Operation *op);
   bool runIntegers(mlir::Operation *op);
@@ -61,6 +67,7 @@ private:
   int64_t keys; ///< in the list
   llvm::DenseMap<mlir::Value, std::vector<T>> numbers;
   llvm::DenseMap<mlir::Value, std::vector<int64_t>> integers;
+  llvm::SmallVector<mlir::Operation *> ofQuery; ///< run for each query
   /// The region in f32, where an evaluation in float64 has jumps.
   std::unique_ptr<ScoreRow<float>> single;
 };

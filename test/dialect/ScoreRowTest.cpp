@@ -91,7 +91,7 @@ protected:
         run(body + "\nhova.score_yield %raw kept %kept", captured, values);
     std::vector<bool> kept;
     for (int64_t j = 0; j < kKeys; ++j) {
-      kept.push_back(row.isKept(j));
+      kept.push_back(row.kept()[j] != 0);
     }
     return kept;
   }
@@ -450,9 +450,9 @@ TYPED_TEST(ScoreRowTest, a_row_is_run_anew) {
       {}, keys);
   std::vector<TypeParam> raw(kKeys, 3);
   row.run(0, 0, 20, this->rawScores().data());
-  EXPECT_TRUE(row.isKept(15));
+  EXPECT_TRUE(row.kept()[15]);
   row.run(0, 0, 4, raw.data());
-  EXPECT_FALSE(row.isKept(15));
+  EXPECT_FALSE(row.kept()[15]);
   EXPECT_EQ(row.scores(), raw);
 }
 
