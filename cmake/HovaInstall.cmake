@@ -26,7 +26,7 @@ install(FILES ${share}/completion/hova DESTINATION ${CMAKE_INSTALL_DATADIR}/bash
 install(FILES ${share}/completion/_hova DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/vendor-completions)
 install(FILES ${share}/completion/hova.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
 set(documents ${CMAKE_INSTALL_DATADIR}/doc/hova)
-install(FILES README.md LICENSE DESTINATION ${documents})
+install(FILES README.md CHANGELOG.md SECURITY.md LICENSE DESTINATION ${documents})
 install(DIRECTORY docs DESTINATION ${documents}
         FILES_MATCHING PATTERN "*.md" PATTERN "*.schema.json" PATTERN "images/*.png" PATTERN bench EXCLUDE)
 # What the guides start a plugin with, at the path that they name.
