@@ -55,6 +55,7 @@ LogicalResult SinusoidOp::evaluate(ArrayRef<HostTensor>,
   }
   int64_t width = shape[1], half = width / 2;
   bool interleaved = getLayout() == SinusoidLayout::interleaved;
+  double base = getBase().convertToDouble();
   HostTensor result(Element::F32, shape);
   for (int64_t i = 0, e = result.size(); i < e; ++i) {
     int64_t position = i / width, column = i % width;
@@ -62,7 +63,7 @@ LogicalResult SinusoidOp::evaluate(ArrayRef<HostTensor>,
     bool isSine = interleaved ? column % 2 == 0 : column < half;
     double exponent =
         interleaved ? 2.0 * pair / width : 1.0 * pair / (half - 1);
-    double angle = position / std::pow(10000.0, exponent);
+    double angle = position / std::pow(base, exponent);
     result.mutableAs<float>()[i] =
         static_cast<float>(isSine ? std::sin(angle) : std::cos(angle));
   }

@@ -13,18 +13,20 @@ using namespace hova;
 
 using Element = HostTensor::Element;
 
-float hova::sinusoidAt(SinusoidLayout layout, int64_t position, int64_t column,
-                       int64_t width) {
+/// Angles in float64.
+float hova::sinusoidAt(const Sinusoid &table, int64_t position,
+                       int64_t column) {
+  auto [layout, width, base] = table;
   if (layout == SinusoidLayout::interleaved) {
-    double rate = std::pow(10000.0, -2.0 * static_cast<double>(column / 2) /
-                                        static_cast<double>(width));
+    double rate = std::pow(base, -2.0 * static_cast<double>(column / 2) /
+                                     static_cast<double>(width));
     double angle = static_cast<double>(position) * rate;
     return static_cast<float>(column % 2 == 0 ? std::sin(angle)
                                               : std::cos(angle));
   }
   int64_t half = width / 2;
-  double rate = std::exp(-static_cast<double>(column % half) *
-                         std::log(10000.0) / static_cast<double>(half - 1));
+  double rate = std::exp(-static_cast<double>(column % half) * std::log(base) /
+                         static_cast<double>(half - 1));
   double angle = static_cast<double>(position) * rate;
   return static_cast<float>(column < half ? std::sin(angle) : std::cos(angle));
 }
@@ -32,10 +34,11 @@ float hova::sinusoidAt(SinusoidLayout layout, int64_t position, int64_t column,
 void SinusoidOp::tabulate(ArrayRef<HostTensor>,
                           SmallVectorImpl<HostTensor> &results) {
   ArrayRef<int64_t> shape = getResult().getType().getShape();
+  Sinusoid table{getLayout(), shape[1], getBase().convertToDouble()};
   HostTensor result(Element::F32, shape);
   for (int64_t i = 0, e = result.size(); i < e; ++i) {
     result.mutableAs<float>()[i] =
-        sinusoidAt(getLayout(), i / shape[1], i % shape[1], shape[1]);
+        sinusoidAt(table, i / shape[1], i % shape[1]);
   }
   results.push_back(result);
 }

@@ -55,10 +55,13 @@ LogicalResult SinusoidOp::verify() {
       (shape[1] % 2 || shape[1] < 4)) { // C2
     return emitOpError("expects an even width of at least 4, got ") << shape[1];
   }
+  double base = getBase().convertToDouble();
+  if (!std::isfinite(base) || base < 1) { // C3
+    return emitOpError("expects a finite base of at least 1, got ") << base;
+  }
   return success();
 }
 
-/// Angles in float64.
 LogicalResult PaddingMaskOp::verify() {
   SmallVector<int64_t> expected(shapeOf(getIds()));
   if (getClassToken() && !expected.empty()) {

@@ -11,10 +11,16 @@
 
 namespace hova {
 
-/// Element (position, column) of a table of sine and cosine positions, in f32
-/// whatever the run: it is a constant of the model, as weights are.
-float sinusoidAt(SinusoidLayout layout, int64_t position, int64_t column,
-                 int64_t width);
+/// A table of sine and cosine positions.
+struct Sinusoid {
+  SinusoidLayout layout;
+  int64_t width;
+  double base;
+};
+
+/// Element (position, column) of a table, in f32 whatever the run: it is a
+/// constant of the model, as weights are.
+float sinusoidAt(const Sinusoid &table, int64_t position, int64_t column);
 
 } // namespace hova
 

@@ -51,13 +51,14 @@ def Hova_SinusoidOp : Hova_Op<"sinusoid", [Pure,
   let summary = "table of sine and cosine positions";
   let description = [{
     interleaved (Vaswani et al., Attention Is All You Need, section 3.5):
-    `p[i, 2j] = sin(i / 10000^(2j/width))`, `p[i, 2j+1] = cos(..)`; a last odd
+    `p[i, 2j] = sin(i / base^(2j/width))`, `p[i, 2j+1] = cos(..)`; a last odd
     column is a sine. split: columns `0 .. width/2-1` are sines and the rest
-    cosines of `i * exp(-j ln(10000) / (width/2 - 1))`. Angles are f64. The
+    cosines of `i * exp(-j ln(base) / (width/2 - 1))`. Angles are f64. The
     table is a frozen constant `[tokens, width]`, not a parameter.
 
     - C1: the result is a matrix.
     - C2: split needs an even width of at least 4.
+    - C3: base is a finite number of at least 1.
 
     ```mlir
     func.func @table() -> tensor<64x512xf32> {
@@ -66,7 +67,8 @@ def Hova_SinusoidOp : Hova_Op<"sinusoid", [Pure,
     }
     ```
   }];
-  let arguments = (ins Hova_SinusoidLayout:$layout);
+  let arguments = (ins Hova_SinusoidLayout:$layout,
+      DefaultValuedAttr<F64Attr, "10000.0">:$base);
   let results = (outs Hova_Tensor:$result);
   let assemblyFormat = "$layout attr-dict `:` type($result)";
   let hasVerifier = 1;

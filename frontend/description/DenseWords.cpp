@@ -119,6 +119,10 @@ std::vector<OperatorInfo> tokenOperators() {
        {word("kind", "", {"sinusoid", "learned"}, "fixed or trained table"),
         word("layout", "interleaved", {"interleaved", "split"},
              "sines and cosines in turn, or sines first"),
+        number("base", "10000",
+               "of the wavelengths of sines and cosines, from 2 pi to 2 pi "
+               "times it",
+               1),
         integer("length", "N", "rows of the table")},
        {"weight"}},
       fusable({"patch_embedding",

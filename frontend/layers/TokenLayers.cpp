@@ -53,6 +53,7 @@ ValueRef buildPositions(LayerContext &layer) {
   ValueRef x = layer.read("input");
   std::string kind = layer.word("kind", "");
   std::string layout = layer.word("layout", "interleaved");
+  double base = layer.number("base", 10000);
   if (layer.hasFailed() || !layer.expectFloats("input", x, "[batch, N, D]") ||
       !layer.expectRank("input", x, 3, "[batch, N, D]")) {
     return poison;
@@ -65,9 +66,11 @@ ValueRef buildPositions(LayerContext &layer) {
                              " rows for " + std::to_string(tokens) + " tokens",
                          {x});
   }
-  if (!layer.hasFailed() && kind == "learned" && layer.given("layout")) {
-    layer.attributeError("layout",
-                         "\"layout\" has no meaning for kind learned");
+  for (const char *word : {"layout", "base"}) {
+    if (!layer.hasFailed() && kind == "learned" && layer.given(word)) {
+      layer.attributeError(word, '"' + std::string(word) +
+                                     "\" has no meaning for kind learned");
+    }
   }
   if (!layer.hasFailed() && layout == "split" &&
       (layer.width(x) % 2 != 0 || layer.width(x) < 4)) {
@@ -82,8 +85,10 @@ ValueRef buildPositions(LayerContext &layer) {
   if (kind == "learned") {
     table = layer.weight("weight", tableType.shape, tableInitializer);
   } else {
-    table = layer.emit("sinusoid", "table", {},
-                       {{"layout", Scalar::ofText(layout)}}, tableType);
+    table = layer.emit(
+        "sinusoid", "table", {},
+        {{"layout", Scalar::ofText(layout)}, {"base", Scalar::ofReal(base)}},
+        tableType);
   }
   if (length > tokens && !layer.hasFailed()) {
     table = layer.emit(

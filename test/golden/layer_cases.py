@@ -203,7 +203,8 @@ def positions(name, tokens, width, **options):
         rows = options.get("length", tokens)
         table = case.net.weight("pos.weight", rows, width)[:tokens]
     else:
-        table = oracle.sinusoid(tokens, width, options.get("layout", "interleaved"))
+        table = oracle.sinusoid(tokens, width, options.get("layout", "interleaved"),
+                                options.get("base", 10000))
     case.output("y", "pos", x + table)
     return case
 
@@ -262,6 +263,9 @@ def cases():
     yield turned()
     yield positions("positions_interleaved", 11, 9, kind="sinusoid")
     yield positions("positions_split", 7, 10, kind="sinusoid", layout="split")
+    yield positions("positions_interleaved_base", 11, 9, kind="sinusoid", base=37.5)
+    yield positions("positions_split_base", 7, 10, kind="sinusoid", layout="split",
+                    base=2)
     yield positions("positions_learned", 5, 6, kind="learned")
     yield positions("positions_learned_longer", 5, 6, kind="learned", length=9)
     yield image("patches", 2, 3, (8, 12), 4, 10)

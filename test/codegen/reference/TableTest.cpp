@@ -96,6 +96,10 @@ TEST_F(TableTest, compiler_and_evaluator_agree_about_positions) {
   expectEqual("hova.sinusoid interleaved : tensor<40x7xf32>",
               "tensor<40x7xf32>");
   expectEqual("hova.sinusoid split : tensor<40x8xf32>", "tensor<40x8xf32>");
+  expectEqual("hova.sinusoid interleaved {base = 2.0 : f64} : tensor<40x7xf32>",
+              "tensor<40x7xf32>");
+  expectEqual("hova.sinusoid split {base = 37.5 : f64} : tensor<40x8xf32>",
+              "tensor<40x8xf32>");
 }
 
 /// Numbers around those of which tables are made, in the place of weights.

@@ -49,6 +49,22 @@ func.func @sinusoid_c2_split_width_is_not_two() {
 
 // -----
 
+func.func @sinusoid_c3_base_is_at_least_one() {
+  // expected-error@+1 {{'hova.sinusoid' op expects a finite base of at least 1, got 5.000000e-01}}
+  %r = hova.sinusoid split {base = 5.0e-1 : f64} : tensor<64x50xf32>
+  return
+}
+
+// -----
+
+func.func @sinusoid_c3_base_is_finite() {
+  // expected-error@+1 {{'hova.sinusoid' op expects a finite base of at least 1, got INF}}
+  %r = hova.sinusoid interleaved {base = 0x7FF0000000000000 : f64} : tensor<64x50xf32>
+  return
+}
+
+// -----
+
 func.func @patch_embedding_c1_patch_divides_sides(%i: tensor<1x3x32x32xf32>, %w: tensor<768x64xf32>) {
   // expected-error@+1 {{'hova.patch_embedding' op expects an image [batch, channels, height, width] with sides divisible by 15, got 1x3x32x32}}
   %r = hova.patch_embedding %i, %w {patch = 15 : i64} : tensor<1x3x32x32xf32>, tensor<768x64xf32> -> tensor<1x4x64xf32>

@@ -29,6 +29,13 @@ func.func @makes_split_positions() -> tensor<64x50xf32> {
   return %r : tensor<64x50xf32>
 }
 
+// CHECK-LABEL: @makes_positions_of_another_base
+// CHECK: hova.sinusoid split {base = 5.000000e+02 : f64} : tensor<64x50xf32>
+func.func @makes_positions_of_another_base() -> tensor<64x50xf32> {
+  %r = hova.sinusoid split {base = 500.0 : f64} : tensor<64x50xf32>
+  return %r : tensor<64x50xf32>
+}
+
 // CHECK-LABEL: @embeds_patches
 // CHECK: hova.patch_embedding %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}} bias(%{{[a-z0-9_]+}}) {patch = 16 : i64} : tensor<1x3x32x32xf32>, tensor<768x64xf32>, tensor<64xf32> -> tensor<1x4x64xf32>
 func.func @embeds_patches(%i: tensor<1x3x32x32xf32>, %w: tensor<768x64xf32>, %b: tensor<64xf32>) -> tensor<1x4x64xf32> {

@@ -349,9 +349,15 @@ std::vector<Bad> shapes() {
           R"({"name": "y", "op": "positions", "input": "x", "kind": "learned", "length": @3})",
           "the table has 3 rows for 4 tokens"),
       layer(
-          "split_of_odd_width",
-          R"({"name": "a", "op": "linear", "input": "x", "width": 7}, {"name": "y", "op": "positions", "input": "a", "kind": "sinusoid", "layout": @"split"})",
-          "layout split needs an even width"),
+          "base_below_one",
+          R"({"name": "y", "op": "positions", "input": "x", "kind": "sinusoid", "base": @0.5})",
+          R"("base" must be at least 1, got 0.5)"),
+      layer(
+          "base_of_a_learned_table",
+          R"({"name": "y", "op": "positions", "input": "x", "kind": "learned", "base": @100})",
+          R"("base" has no meaning for kind learned)"),
+      layer("split_of_odd_width", R"({"name": "a", "op": "linear", "input": "x", "width": 7}, {"name": "y", "op": "positions", "input": "a", "kind": "sinusoid", "layout": @"split"})",
+            "layout split needs an even width"),
       layer(
           "omni_states_differ",
           R"({"name": "a", "op": "linear", "input": "x", "width": 4}, {"name": "y", "op": "omni_attention", "inputs": @["x", "a"], "heads": 2, "hidden": 4})",

@@ -232,10 +232,11 @@ def positions(scope):
     if scope.chance(0.5):
         attributes.word("kind", kinds)
     else:
-        # Only the fixed table has a layout.
+        # Only the fixed table has a layout and a base.
         attributes.put("kind", "sinusoid", words=kinds)
         layouts = ("interleaved", "split")[: 2 if width % 2 == 0 and width >= 4 else 1]
         attributes.word("layout", layouts, "interleaved")
+        attributes.put("base", scope.rng.choice((1, 2.5, 50, 10000)), 10000)
     attributes.put("length", x.shape[1] + scope.rng.choice((0, 0, 1, 7)), x.shape[1])
     return Layer({"input": x}, attributes, x.shape)
 

@@ -111,7 +111,8 @@ def positions(layer):
     else:
         layouts = ("interleaved", "split")
         layout = layer.word("layout", layouts, "interleaved")
-        table = oracle.sinusoid(rows, width, layout).astype(x.dtype)
+        base = layer.get("base", 10000)
+        table = oracle.sinusoid(rows, width, layout, base).astype(x.dtype)
     return x + table[:tokens]
 
 
