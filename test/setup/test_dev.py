@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs a copy of `dev` with stand-ins for the programs that it asks and orders."""
 
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -48,6 +49,7 @@ def machine(tmp_path):
         }
         for name, body in {**defaults, **stand_ins}.items():
             program = programs / name.replace("_", "-")
+            program.unlink(missing_ok=True)  # not through the link to a real one
             program.write_text(f"#!{shutil.which('bash')}\n{body}\n")
             program.chmod(0o755)
         return subprocess.run(
@@ -114,7 +116,44 @@ def test_set_up_explains_a_failure(machine, expected, stand_ins):
     assert expected in sentence
 
 
-@pytest.mark.parametrize("arguments", [["nonsense"], ["--frobnicate"]])
+def test_another_system_is_told_of_the_container(machine):
+    """What dev reads of /etc/os-release."""
+    of_ubuntu = 'case "$2" in *PRETTY*) echo Ubuntu 24.04 LTS ;; *VERSION*) echo 24.04 ;; *) echo ubuntu ;; esac'
+    sentence = last_sentence(machine("build", sed=of_ubuntu))
+    assert "this is Ubuntu 24.04 LTS" in sentence and "docker build -t hova ." in sentence and "Dockerfile" in sentence
+    assert (DEV.parent / "Dockerfile").exists()
+
+
+VERBS = re.findall(r"^  ([a-z]+)", re.search(r"cat <<'TEXT'\n(.*?)\nTEXT", DEV.read_text(), re.DOTALL)[1], re.MULTILINE)
+
+
+@pytest.mark.parametrize("flag", ["--help", "-h"])
+@pytest.mark.parametrize("verb", [*dict.fromkeys(VERBS)])
+def test_a_verb_tells_its_use_and_does_nothing(machine, tmp_path, verb, flag):
+    """Nothing is installed, and what would be has no scripts to run: help is of the verb alone."""
+    before = sorted(tmp_path.iterdir())
+    more = ["models"] if verb == "fuzz" else []
+    for folder in ("tools/bench", "test/fuzz/models"):
+        shutil.copytree(DEV.parent / folder, tmp_path / folder)
+    done = machine(verb, *more, flag, apt_get="exit 9", cmake="exit 9")
+    assert done.returncode == 0 and done.stdout.startswith("usage: ./dev ") and verb in done.stdout, done.stderr
+    assert done.stderr == "" and not (tmp_path / "build").exists()
+    assert sorted(set(tmp_path.iterdir()) - set(before)) == [tmp_path / name for name in ("test", "tools")]
+
+
+def test_options_of_the_benchmark_are_told_whichever_it_is(machine, tmp_path):
+    shutil.copytree(DEV.parent / "tools/bench", tmp_path / "tools/bench")
+    assert "--peers" in machine("bench", "--help").stdout
+    assert "--against COMMIT" in machine("bench", "--against", "HEAD", "--help").stdout
+    assert "--scores" in machine("bench", "--scores", "-h").stdout
+
+
+@pytest.mark.parametrize("verb", ["setup", "build", "demo", "docs", "wheel", "package"])
+def test_a_verb_without_options_takes_none(machine, verb):
+    assert f"{verb} takes nothing, not --fast" in last_sentence(machine(verb, "--fast", apt_get="exit 9"))
+
+
+@pytest.mark.parametrize("arguments", [["nonsense"], ["--frobnicate"], ["nonsense", "--help"]])
 def test_unknown_verb_is_a_usage_error(machine, arguments):
     done = machine(*arguments)
     assert done.returncode == 2 and "usage: ./dev VERB" in done.stderr
@@ -179,3 +218,16 @@ def test_only_peers_need_a_framework(machine, tmp_path):
         pytest.skip("this machine is not Debian 12")
     assert "installing python3-torch\n" in peers.stderr
     assert "python3-torch" not in machine("test", **stand_ins).stderr
+
+
+def test_the_container_is_of_the_system_that_is_asked_for():
+    """Its commands run in test/full/test_dockerfile.py. What git ignores must not be copied into it."""
+    (system, version), = re.findall(r'"\$id" != (\w+) \] \|\| \[ "\$version" != (\d+) \]', DEV.read_text())
+    bases = re.findall(r"^FROM (\S+)", (DEV.parent / "Dockerfile").read_text(), re.MULTILINE)
+    assert bases and set(bases) == {f"{system}:{version}-slim"}
+
+    def patterns(name):
+        lines = (DEV.parent / name).read_text().splitlines()
+        return {line.removeprefix("**/").strip("/") for line in lines if not line.startswith("#")}
+
+    assert patterns(".dockerignore") == patterns(".gitignore") | {".git"}

@@ -5,9 +5,7 @@
 `./dev bench --against COMMIT` calls it. docs/bench/README.md says how to read the report.
 """
 
-import argparse
 import dataclasses
-import os
 import shutil
 import subprocess
 import sys
@@ -17,8 +15,9 @@ from functools import partial
 from pathlib import Path
 from statistics import median
 
+import arguments
 from against_report import write_report
-from bench import BUILD, DTYPES, MODELS, SOURCE, count_between, say
+from bench import BUILD, MODELS, SOURCE, say
 from before import build_hova, find_commit
 from contest import launch
 from machine import commit as working_tree
@@ -33,59 +32,10 @@ COMPILATIONS = 3  # of each compiler and program
 
 
 def parse_arguments():
-    parser = argparse.ArgumentParser(
-        prog="./dev bench",
-        description="Compare the machine code of every kernel with that of another "
-        "commit's compiler, and time the programs and kernels that differ.",
-    )
-    parser.add_argument(
-        "--against", required=True, metavar="COMMIT", help="what to compare with"
-    )
-    parser.add_argument(
-        "models",
-        nargs="*",
-        type=Path,
-        metavar="MODEL.json",
-        help="descriptions; default: the suite of ./dev bench",
-    )
-    parser.add_argument(
-        "--set",
-        action="append",
-        default=[],
-        metavar="NAME=VALUE",
-        help="override a parameter of the descriptions; repeatable",
-    )
-    parser.add_argument(
-        "--dtype",
-        choices=DTYPES,
-        help="inputs of matrix products (default: f32, then bf16)",
-    )
-    parser.add_argument(
-        "--march", metavar="LEVEL,...", help="ISA levels, as hova compile has them"
-    )
-    cpus = sorted(os.sched_getaffinity(0))
-    parser.add_argument(
-        "--threads",
-        type=count_between(1, len(cpus)),
-        default=len(cpus),
-        metavar="N",
-        help="threads, each on a core of its own (default: all, here %(default)s)",
-    )
-    parser.add_argument(
-        "--rounds",
-        type=count_between(3, 1000),
-        default=15,
-        metavar="N",
-        help="turns of a program or kernel that differs (default: %(default)s)",
-    )
-    parser.add_argument(
-        "--out",
-        type=Path,
-        default=BUILD / "bench/results",
-        help="folder of the report (default: build/bench/results)",
-    )
+    parser = arguments.of_another_commit()
+    parser.set_defaults(out=BUILD / "bench/results")
     options = parser.parse_intermixed_args()
-    options.cpus = cpus[: options.threads]
+    options.cpus = arguments.cpus()[: options.threads]
     options.commit = find_commit(SOURCE, options.against)
     if options.set and not options.models:
         parser.error("--set needs a model")

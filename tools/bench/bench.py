@@ -5,7 +5,6 @@
 `./dev bench` calls it. docs/bench/README.md says how the figures come about.
 """
 
-import argparse
 import hashlib
 import json
 import os
@@ -15,36 +14,25 @@ import sys
 import time
 from pathlib import Path
 
+import arguments
+from arguments import PEERS
 from contest import TOOLS, Peer, Program, last_exception
 from machine import commit, describe_run
 from peak import Peak
 from programs import BenchError
 from report import write_report
-from suites import BATCHES, ODD, QUICK, SUITES, select
+from suites import ODD, QUICK, SUITES, select
 from workload import Case
 
 SOURCE = TOOLS.parents[1]
 BUILD = Path(os.environ.get("HOVA_BUILD", SOURCE / "build"))
 MODELS = SOURCE / "examples/models"
 
-PEERS = ("openvino", "onnxruntime", "inductor", "zentorch", "torch", "jax")
 # It pins a PyTorch of its own.
 ENVIRONMENTS = {"zentorch": BUILD / "venv-zentorch/bin/python"}
 NEED_ONNX = ("openvino", "onnxruntime")
-DTYPES = ("f32", "bf16", "f16")
 
 ROUNDS = 5
-
-
-def count_between(least, most):
-    """What reads such a number from the command line."""
-
-    def read(word):
-        if not word.isdecimal() or not least <= int(word) <= most:
-            raise argparse.ArgumentTypeError(f"expects a number from {least} to {most}, got '{word}'")
-        return int(word)
-
-    return read
 
 
 def say(text):
@@ -192,94 +180,10 @@ def add_ratios(entry):
         entry["ratio_to_best_peer"] = best["median_ms"] / timed[0]["median_ms"]
 
 
-def names_of(known):
-    """A reader of names, separated by commas, that are all known."""
-
-    def read(text):
-        names = text.split(",")
-        for name in names:
-            if name not in known:
-                raise argparse.ArgumentTypeError(
-                    f"'{name}' is none of {', '.join(sorted(known))}"
-                )
-        return names
-
-    return read
-
-
 def parse_arguments():
-    parser = argparse.ArgumentParser(
-        prog="./dev bench",
-        description="Time hova's program and its peers on the same weights and inputs.",
-        epilog="With --against COMMIT, the kernels of the working tree are compared with "
-        "those of that commit instead: ./dev bench --against COMMIT --help. With --scores, "
-        "attentions with scores of their own are timed: ./dev bench --scores --help.",
-    )
-    parser.add_argument(
-        "model", nargs="?", type=Path, help="a description; default: the suite dense"
-    )
-    parser.add_argument(
-        "--suite",
-        type=names_of(SUITES),
-        default=[],
-        metavar="NAMES",
-        help=f"comma separated, of {', '.join(SUITES)} (docs/bench/README.md)",
-    )
-    known = {model for suite in SUITES.values() for model, _ in suite}
-    parser.add_argument(
-        "--models",
-        type=names_of(known),
-        default=[],
-        metavar="NAMES",
-        help="comma separated: only their cases, of all suites but growth unless --suite "
-        "says of which",
-    )
-    parser.add_argument(
-        "--set",
-        action="append",
-        default=[],
-        metavar="NAME=VALUE",
-        help="override a parameter of the description; repeatable",
-    )
-    cpus = sorted(os.sched_getaffinity(0))
-    parser.add_argument(
-        "--threads",
-        type=count_between(1, len(cpus)),
-        default=len(cpus),
-        metavar="N",
-        help="threads, each on a core of its own (default: all, here %(default)s)",
-    )
-    parser.add_argument(
-        "--dtype",
-        choices=DTYPES,
-        default="f32",
-        help="inputs of matrix products (default: %(default)s)",
-    )
-    parser.add_argument(
-        "--peers",
-        default=",".join(PEERS),
-        help="comma separated, or none (default: %(default)s)",
-    )
-    parser.add_argument(
-        "--seconds",
-        type=float,
-        default=1.5,
-        help="measured seconds for each contestant and model (default: %(default)s)",
-    )
-    parser.add_argument(
-        "--quick", action="store_true", help="two small models, half a second each"
-    )
-    parser.add_argument(
-        "--odd", action="store_true", help="an encoder of odd shapes instead"
-    )
-    parser.add_argument(
-        "--batch", type=int, choices=BATCHES, help="only this batch of the suites"
-    )
-    parser.add_argument(
-        "--out", type=Path, help="folder of the results (default: printed)"
-    )
+    parser = arguments.of_peers()
     options = parser.parse_args()
-    options.cpus = cpus[: options.threads]
+    options.cpus = arguments.cpus()[: options.threads]
     options.peers = [] if options.peers == "none" else options.peers.split(",")
     for name in options.peers:
         if name not in PEERS:

@@ -7,23 +7,20 @@ conversion of its operands, for each multiply-add that it executes: a window lea
 keys out, and is compared with a plain attention that executes about as many.
 """
 
-import argparse
 import json
-import os
 import sys
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
-from bench import BUILD, DTYPES, SOURCE, count_between, say
+import arguments
+from arguments import HEAD_WIDTH, HEADS, LONG, TOKENS, WINDOW
+from bench import BUILD, SOURCE, say
 from machine import describe_run
 from pairs import in_turns
 from programs import BenchError, call, latency, turn
 
-HEADS, HEAD_WIDTH = 12, 64
-TOKENS, LONG = 512, 4096
-WINDOW = 256
 KERNEL = ["--kernel", "attn"]
 
 
@@ -125,34 +122,8 @@ def table_of(rows):
 
 
 def parse_arguments():
-    parser = argparse.ArgumentParser(
-        prog="./dev bench",
-        description="Time attentions with scores of their own beside the plain one: "
-        f"{TOKENS} keys, {HEADS} heads of {HEAD_WIDTH}, and a window of {WINDOW} "
-        f"over {LONG}.",
-    )
-    parser.add_argument("--scores", action="store_true", help="what this is")
-    parser.add_argument(
-        "--dtype", choices=DTYPES, default="f32", help="default: %(default)s"
-    )
-    cpus = sorted(os.sched_getaffinity(0))
-    parser.add_argument(
-        "--threads",
-        type=count_between(1, len(cpus)),
-        default=1,
-        metavar="N",
-        help="threads, each on a core of its own (default: %(default)s)",
-    )
-    parser.add_argument(
-        "--rounds",
-        type=count_between(1, 1000),
-        default=9,
-        metavar="N",
-        help="turns of each program (default: %(default)s)",
-    )
-    parser.add_argument("--out", type=Path, help="folder of the JSON (default: none)")
-    options = parser.parse_args()
-    options.cpus = cpus[: options.threads]
+    options = arguments.of_scores().parse_args()
+    options.cpus = arguments.cpus()[: options.threads]
     return options
 
 

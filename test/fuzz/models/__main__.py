@@ -6,7 +6,6 @@ Every failure is shrunk and kept below build/fuzz/models. The exit status is 1 w
 something failed.
 """
 
-import argparse
 import itertools
 import shutil
 import sys
@@ -15,11 +14,11 @@ import time
 from collections import Counter
 from pathlib import Path
 
+import options
 from shrink import shrink
 from trial import BUILD, SOURCE, Trial, Verdict
 
 KEPT = BUILD / "fuzz/models"
-SHRINK_SECONDS = 120
 REPORT_SECONDS = 30
 
 
@@ -114,33 +113,7 @@ def rerun(folder):
 
 
 def main():
-    parser = argparse.ArgumentParser(
-        prog="./dev fuzz models", description=__doc__.splitlines()[0]
-    )
-    parser.add_argument("--time", type=float, metavar="S", help="seconds (default: 60)")
-    parser.add_argument(
-        "--count", type=int, metavar="N", help="models, however long they take"
-    )
-    parser.add_argument(
-        "--seed",
-        type=int,
-        metavar="N",
-        default=int(time.time()) * 1000,
-        help="of the first model (default: another one each time)",
-    )
-    parser.add_argument(
-        "--shrink",
-        type=float,
-        metavar="S",
-        default=SHRINK_SECONDS,
-        help="seconds for making a failure small (default: %(default)s)",
-    )
-    parser.add_argument(
-        "--target", choices=["cpu", "cuda-emulated", "cuda"], default="cpu", help="(default: %(default)s)"
-    )
-    parser.add_argument(
-        "--rerun", type=Path, metavar="FOLDER", help="a failure that was kept"
-    )
+    parser = options.parser()
     arguments = parser.parse_args()
     if arguments.rerun:
         if not (arguments.rerun / "trial.json").is_file():
