@@ -10,6 +10,7 @@ import copy
 import json
 import os
 import random
+import re
 import subprocess
 from pathlib import Path
 
@@ -30,6 +31,52 @@ def validator():
     schema = json.loads(text)
     Draft7Validator.check_schema(schema)
     return Draft7Validator(schema)
+
+
+EDITORS = SOURCE / "docs/editors.md"
+FENCE = re.compile(r"^```json\n(.*?)^```", re.MULTILINE | re.DOTALL)
+
+
+def fence_with(key):
+    """What docs/editors.md shows of a file."""
+    (found,) = [json.loads(text) for text in FENCE.findall(EDITORS.read_text()) if key in json.loads(text)]
+    return found
+
+
+def schema_beside(folder, path):
+    """What an editor finds at a path that a file in the folder names, where `hova schema > FILE` was run as shown."""
+    (written,) = re.findall(r"^hova schema > (\S+)$", EDITORS.read_text(), re.MULTILINE)
+    (folder / written).parent.mkdir(parents=True, exist_ok=True)
+    with open(folder / written, "wb") as file:
+        subprocess.run([HOVA, "schema"], stdout=file, check=True)
+    return Draft7Validator(json.loads(path.read_text()))
+
+
+def misspelt(description):
+    wrong = copy.deepcopy(description)
+    wrong["layers"][0]["headz"] = 4
+    return wrong
+
+
+def test_settings_of_an_editor_lead_to_the_schema(tmp_path):
+    (entry,) = fence_with("json.schemas")["json.schemas"]
+    validator = schema_beside(tmp_path, tmp_path / entry["url"])
+    patterns = [pattern.lstrip("/") for pattern in entry["fileMatch"]]
+    meant = [path for pattern in patterns for path in SOURCE.glob(pattern)]
+    assert len(meant) > 20
+    for path in meant:
+        validator.validate(json.loads(path.read_text()))
+
+
+def test_a_description_may_name_its_schema(tmp_path):
+    description = fence_with("$schema")
+    # It lies beside the schema.
+    validator = schema_beside(tmp_path, tmp_path / "build" / description["$schema"])
+    validator.validate(description)
+    (error,) = validator.iter_errors(misspelt(description))
+    assert "'headz' was unexpected" in error.message or "headz" in str(error.instance)
+    (tmp_path / "m.json").write_text(json.dumps(description))
+    assert subprocess.run([HOVA, "check", tmp_path / "m.json", "--werror"], capture_output=True, check=False).returncode == 0
 
 
 def named(path):
