@@ -13,12 +13,23 @@ from ._compile import Program, check, compile, explain, summary, verify
 from ._driver import Phase
 from ._errors import DescriptionWarning, Diagnostic, Error, Fixit
 from ._model import Model, Tensor, load
-from ._native import __version__
 
 # Tracebacks, pickles and help say hova.Error, and not where it is defined.
 for _type in (DescriptionWarning, Diagnostic, Error, Fixit, Model, Phase, Program, Tensor):
     _type.__module__ = __name__
 del _type
+
+__version__: str
+
+
+def __getattr__(name: str) -> str:
+    if name == "__version__":
+        # Read when it is asked for: reading it costs as much as all the rest of the import.
+        from importlib.metadata import version
+
+        return version(__name__)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
 
 __all__ = [
     "DescriptionWarning",

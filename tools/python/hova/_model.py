@@ -16,9 +16,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from . import _native
 from ._errors import Error
+from ._interface import TYPES
 from ._library import prefix_of
+from ._results import library_named, library_of, new_array
+from ._runtime import Context, Library
 
 
 class Tensor(NamedTuple):
@@ -30,6 +32,10 @@ class Tensor(NamedTuple):
     range: tuple[int, int] | None
 
 
+# The path of a library, and what `load` was given with it.
+_Source = tuple[str, dict[str, Any]]
+
+
 class Model:
     """A compiled model, for any number of threads at once.
 
@@ -37,7 +43,7 @@ class Model:
     and waits for one where none is; weights are shared. Results do not depend on the threads.
     """
 
-    def __init__(self, library: _native.Library, contexts: Iterable[_native.Context], keep: object = None) -> None:
+    def __init__(self, library: Library, contexts: Iterable[Context], keep: object = None, source: _Source | None = None) -> None:
         self.name = library.model
         self.compiler = library.compiler
         self.dtype = library.dtype
@@ -46,23 +52,26 @@ class Model:
         self.weight_bytes = library.weight_bytes
         self.inputs = tuple(Tensor(*one) for one in library.inputs)
         self.outputs = tuple(Tensor(*one) for one in library.outputs)
-        self._free: LifoQueue[_native.Context | None] = LifoQueue()
+        self._free: LifoQueue[Context | None] = LifoQueue()
         for context in contexts:
             self._free.put(context)
         self._keep = keep
+        self._source = source
         self._is_closed = False
 
-    def __call__(self, /, *inputs: Any, out: Mapping[str, Any] | None = None, **named: Any) -> dict[str, Any]:
+    def __call__(self, /, *inputs: Any, out: Mapping[str, Any] | None = None, like: str | None = None, **named: Any) -> dict[str, Any]:
         """Runs the model: `model(array)`, `model(first, second)` in the order of `inputs`, `model(name=array)`, or
         `model({"name": array})`, which also takes names that are no words of Python.
 
         Inputs are NumPy arrays or other objects with `__dlpack__`, of the type and shape in `inputs`, row by row
-        (`numpy.ascontiguousarray`) and aligned to their elements. They are read where they are. Results are new NumPy
-        arrays by name, or the arrays in `out`, which are written where they are. Error: an array does not fit; then
-        nothing was written.
+        (`numpy.ascontiguousarray`) and aligned to their elements. They are read where they are. Results are new arrays by
+        name, or the arrays in `out`, which are written where they are. New ones are of the library of the inputs, or
+        of `like`, the name of a module with `from_dlpack` ("numpy", "torch"). Error: an array does not fit; then nothing
+        was written.
         """
         given = self._in_order(inputs, named)
-        results = self._results(out)
+        library = library_of(given) if like is None else library_named(like)
+        results = self._results(out, library, given)
         context = self._free.get()
         try:
             if context is None:
@@ -72,9 +81,23 @@ class Model:
             self._free.put(context)
             if self._is_closed:
                 self._drop_free()
+        if library is not None:
+            for name in results.keys() - (out or {}).keys():
+                if isinstance(results[name], np.ndarray):
+                    results[name] = library.from_dlpack(results[name])
         return results
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Another process loads the file, which has to be there and the same model."""
+        if self._is_closed or self._source is None:
+            raise TypeError(f"the model '{self.name}' is closed and cannot be sent" if self._is_closed else "the model has no file")
+        return _load_again, (*self._source, self.inputs, self.outputs)
+
     def _in_order(self, inputs: tuple[Any, ...], named: Mapping[str, Any]) -> list[Any]:
+        if inputs and len(inputs) == len(self.inputs) and not named and not isinstance(inputs[0], Mapping):
+            for tensor, array in zip(self.inputs, inputs):
+                _check_array("input", tensor, array)
+            return list(inputs)
         names = [tensor.name for tensor in self.inputs]
         if len(inputs) == 1 and isinstance(inputs[0], Mapping):
             given = dict(inputs[0])
@@ -91,8 +114,9 @@ class Model:
             _check_array("input", tensor, given[tensor.name])
         return [given[name] for name in names]
 
-    def _results(self, out: Mapping[str, Any] | None) -> dict[str, Any]:
-        out = {} if out is None else out
+    def _results(self, out: Mapping[str, Any] | None, library: Any, given: list[Any]) -> dict[str, Any]:
+        if out is None:
+            return {tensor.name: new_array(library, given, tensor.shape, tensor.dtype) for tensor in self.outputs}
         names = [tensor.name for tensor in self.outputs]
         if not isinstance(out, Mapping):
             raise Error(f"'out' expects a dict of arrays by name, as {{'{names[0]}': array}}, got {type(out).__name__}")
@@ -101,7 +125,7 @@ class Model:
             if tensor.name in out:
                 _check_array("output", tensor, out[tensor.name])
         return {
-            tensor.name: out[tensor.name] if tensor.name in out else np.empty(tensor.shape, tensor.dtype)
+            tensor.name: out[tensor.name] if tensor.name in out else new_array(library, given, tensor.shape, tensor.dtype)
             for tensor in self.outputs
         }
 
@@ -130,8 +154,14 @@ class Model:
         return f"<hova.Model {self.name}({signature(self.inputs)}) -> {signature(self.outputs)}>"
 
 
+# Those that NumPy has. It takes it longer to name one than to run a small model.
+_DTYPES = {name: np.dtype(name) for name in TYPES if name != "bfloat16"}
+
+
 def _check_array(role: str, tensor: Tensor, array: Any) -> None:
     """What NumPy knows of an array and has a function for; the rest, and arrays of others, the model checks itself."""
+    if isinstance(array, np.ndarray) and array.dtype == _DTYPES.get(tensor.dtype) and array.flags.carray and array.shape == tensor.shape:
+        return
     place = f"{role} '{tensor.name}' expects"
     makes = f'numpy.empty({list(tensor.shape)}, "{tensor.dtype}") makes it'
     if not isinstance(array, np.ndarray):
@@ -194,7 +224,17 @@ def load(
         raise ValueError(f"contexts expects a number from 1, got {contexts}")
     path = Path(os.fspath(program)).resolve()
     prefix = prefix_of(path)
-    library = _native.Library.open(os.fspath(path.parent), path.name, prefix)
-    image = None if weights is None else os.fspath(weights)
-    made = [_native.Context(library, threads, image, check_weights, device) for _ in range(contexts)]
-    return Model(library, made, keep=program)
+    library = Library(os.fspath(path.parent), path.name, prefix)
+    image = None if weights is None else os.path.abspath(os.fspath(weights))
+    made = [Context(library, threads, image, check_weights, device) for _ in range(contexts)]
+    source = (os.fspath(path), {"threads": threads, "contexts": contexts, "weights": image, "check_weights": check_weights, "device": device})
+    return Model(library, made, keep=program, source=source)
+
+
+def _load_again(path: str, options: dict[str, Any], inputs: tuple[Tensor, ...], outputs: tuple[Tensor, ...]) -> Model:
+    """A model of another process. Error: its file is gone, or of another model now."""
+    model = load(path, **options)
+    if (model.inputs, model.outputs) != (inputs, outputs):
+        model.close()
+        raise Error(f"'{path}' is another model than the one that was sent")
+    return model

@@ -8,7 +8,7 @@ import json
 from collections.abc import Mapping
 from typing import IO, Any
 
-from . import _native
+from ._arrays import bytes_of
 
 # Kind and bits of DLPack.
 _TYPES = {(2, 64): "F64", (2, 32): "F32", (2, 16): "F16", (4, 16): "BF16", (0, 64): "I64", (0, 32): "I32", (6, 8): "BOOL"}
@@ -24,9 +24,9 @@ def write_weights(arrays: Mapping[str, Any], file: IO[bytes]) -> None:
     end = 0
     for name, array in arrays.items():
         try:
-            kind, bits, shape, data = _native.bytes_of(array)
-        except TypeError:
-            raise TypeError(f"weight '{name}' expects an array in CPU memory, got {type(array).__name__}") from None
+            kind, bits, shape, data = bytes_of(array)
+        except Exception as error:
+            raise TypeError(f"weight '{name}' expects an array in CPU memory, got {type(array).__name__}") from error
         if (kind, bits) not in _TYPES:
             raise TypeError(f"weight '{name}' expects one of {', '.join(_TYPES.values())}, got {array.dtype}")
         begin, end = end, end + len(data)
