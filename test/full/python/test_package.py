@@ -3,6 +3,8 @@
 """From the file to the first result, with nothing of this build; beside PyTorch; types; the driver."""
 
 import importlib.util
+import json
+import os
 import re
 import shutil
 import subprocess
@@ -11,6 +13,7 @@ import venv
 import zipfile
 from importlib.metadata import metadata
 from pathlib import Path
+from urllib.parse import quote
 
 import hova
 import numpy as np
@@ -57,7 +60,7 @@ def test_the_wheel_is_small_and_names_its_platform(wheel):
     assert "hova/py.typed" in names and not [name for name in names if "torch" in name]
     # The terms of all that is inside.
     terms = {Path(name).name for name in names if name.startswith("hova/licenses/") and not name.endswith("/")}
-    assert terms == {"hova", "llvm-22-dev", "liblld-22-dev", "zlib1g-dev", "libzstd-dev", "libstdc++-12-dev"}
+    assert terms == {"hova", "llvm-22-dev", "liblld-22-dev", "zlib1g-dev", "libzstd-dev", "libstdc++-12-dev", "nlohmann-json3-dev"}
 
 
 def test_every_python_from_3_11_installs_it(wheel):
@@ -69,6 +72,52 @@ def test_every_python_from_3_11_installs_it(wheel):
         assert tags & known
     assert {tag.platform for tag in tags} == {"manylinux_2_28_x86_64"}
     assert SpecifierSet(metadata("hova")["Requires-Python"]) == SpecifierSet(">=3.11")
+
+
+def test_the_metadata_say_what_it_is():
+    told = metadata("hova")
+    assert told["Author"] == "The hova authors" and told["License-Expression"] == "Apache-2.0"
+    assert len(told["Keywords"].split(",")) >= 5
+    assert {f"Programming Language :: Python :: 3.{minor}" for minor in range(11, 15)} <= set(told.get_all("Classifier"))
+
+
+def test_the_first_example_runs(tmp_path):
+    """The code of the readme, which an index shows, where there is no file of hova's sources."""
+    code = metadata("hova").get_payload().split("```python\n")[1].split("```")[0]
+    assert run(sys.executable, "-I", "-c", code, cwd=tmp_path).splitlines()[-1] == "(1, 16, 64)"
+
+
+def test_what_help_names_is_there():
+    assert "docs/python.md in the folder of this package" in hova.__doc__
+    assert (PACKAGE / "docs/python.md").read_text() == (SOURCE / "docs/python.md").read_text()
+
+
+def test_the_bill_names_all_that_is_inside(wheel):
+    """CycloneDX 1.6: what the linker takes from archives, and headers that are compiled, with versions and licences."""
+    files = zipfile.ZipFile(wheel)
+    bill = json.loads(files.read(f"hova-{hova.__version__}.dist-info/sboms/hova.cdx.json"))
+    assert (bill["bomFormat"], bill["specVersion"], bill["version"]) == ("CycloneDX", "1.6", 1)
+    whole = bill["metadata"]["component"]
+    assert (whole["name"], whole["version"], whole["type"]) == ("hova", hova.__version__, "application")
+    parts = {part["name"]: part for part in bill["components"]}
+    assert set(parts) == {"LLVM", "MLIR", "lld", "libstdc++", "libgcc", "zlib", "zstd", "nlohmann-json"}
+    for part in (whole, *parts.values()):
+        assert part["bom-ref"] == part["purl"] and part["licenses"][0]["expression"]
+        assert re.fullmatch(r"\d+(\.\d+)+", part["version"]), part
+    for name, package in {"LLVM": "llvm-22-dev", "zlib": "zlib1g-dev", "zstd": "libzstd-dev"}.items():
+        packaged = run("dpkg-query", "--show", "--showformat=${Version}", package)
+        assert parts[name]["version"] in packaged and quote(packaged, safe="~") in parts[name]["purl"]
+    (own, *others) = bill["dependencies"]
+    assert own == {"ref": whole["purl"], "dependsOn": sorted(part["purl"] for part in parts.values())}
+    assert [one["ref"] for one in others] == own["dependsOn"]
+
+
+def test_the_same_commit_gives_the_same_bytes(wheel, tmp_path):
+    """Built once more, in another folder and at another time."""
+    tools = BUILD / "venv-wheel/bin"
+    environment = {**os.environ, "PATH": f"{tools}:{os.environ['PATH']}"}
+    run(SOURCE / "tools/python/build", BUILD, tmp_path, env=environment)
+    assert (tmp_path / wheel.name).read_bytes() == wheel.read_bytes()
 
 
 def test_what_is_compiled_needs_glibc_2_28_at_most():
@@ -108,7 +157,8 @@ def test_from_the_file_to_the_first_result(wheel, tmp_path):
     python = tmp_path / "clean/bin/python"
     run(python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", wheel)
     installed = run(python, "-m", "pip", "list", "--format=freeze").splitlines()
-    assert {line.split("==")[0] for line in installed} == {"hova", "numpy", "pip", "setuptools"}
+    # A new environment of CPython 3.11 has setuptools too.
+    assert {line.split("==")[0] for line in installed} - {"setuptools"} == {"hova", "numpy", "pip"}
     # No PATH: no linker or compiler of the system is found, and none of its variables.
     files = (DIGITS / "digits.json", DIGITS / "weights.safetensors", DIGITS / "images.npy", DIGITS / "logits.npy")
     program = tmp_path / "digits"

@@ -6,7 +6,7 @@
     model = hova.load(program)
     logits = model(images)["logits"]
 
-docs/python.md is the reference.
+docs/python.md in the folder of this package is the reference.
 """
 
 from ._compile import Program, check, compile, explain, summary, verify
