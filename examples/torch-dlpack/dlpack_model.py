@@ -5,6 +5,9 @@
 Whatever has `__dlpack__` is a tensor here: those of PyTorch, CuPy and JAX on a GPU or in host memory, and NumPy's arrays.
 A DLPack capsule holds a DLTensor, whose fields are the first ones of hova_tensor: nothing is converted, and no element
 is copied. The declarations of the library's interface are those of ../embed/classify.py. Needs no framework.
+
+The package for Python runs models on such tensors too (docs/python.md), in two lines, but every call of it returns when its
+run is done. Here runs are put on a stream of the caller, between the kernels of the framework, and no call waits.
 """
 
 import ctypes

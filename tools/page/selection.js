@@ -129,7 +129,8 @@ class Address {
       words.set("left", this.view.left);
       words.set("right", this.view.right);
     }
-    if (location.hash.slice(1) !== words.toString()) {
+    // In the frame of a notebook a page has no address that could be changed.
+    if (location.protocol !== "about:" && location.hash.slice(1) !== words.toString()) {
       history.replaceState(null, "", `#${words}`);
     }
   }

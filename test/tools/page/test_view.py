@@ -10,6 +10,7 @@ import json
 import os
 import re
 import subprocess
+import sys
 import zlib
 from pathlib import Path
 
@@ -601,4 +602,27 @@ def test_networks_written_out_stand_out_too(browser, tmp_path):
     open_page(browser, tmp_path / "page.html")
     browser.click("[data-path=ffn] .verdict.apart")
     assert any("gated feed-forward ffn" in text and "written out as ffn.gate, ffn.share" in text for text in browser.texts("#inspector .site"))
+    assert browser.complaints() == []
+
+
+@chromium
+def test_a_page_works_in_the_frame_of_a_notebook(browser, digits, tmp_path):
+    """The frame has no address, so that none can be changed, and the page says nothing of it."""
+    sys.path.insert(0, str(DIGITS.parents[2] / "tools/python"))
+    from hova._page import Page
+
+    outer = tmp_path / "notebook.html"
+    outer.write_text(f"<!DOCTYPE html><meta charset='utf-8'><title>n</title><body>{Page((digits / 'page.html').read_text())._repr_html_()}</body>")
+    browser.open(outer)
+    (frame,) = browser.call("browsingContext.getTree", root=browser.context)["contexts"][0]["children"]
+    outside, browser.context = browser.context, frame["context"]
+    try:
+        browser.wait("document.documentElement.dataset.ready")
+        browser.run("page.selection.set([page.model.layers[0].path], null)")
+        browser.wait("document.querySelector('#inspector h2')?.textContent === page.model.layers[0].path")
+        assert browser.run("location.href") == "about:srcdoc"
+        # An answer to what was asked later: what the page has logged came before.
+        browser.run("new Promise((done) => setTimeout(done, 0))")
+    finally:
+        browser.context = outside
     assert browser.complaints() == []

@@ -9,13 +9,14 @@
 docs/python.md in the folder of this package is the reference.
 """
 
-from ._compile import Program, check, compile, explain, summary, verify
+from ._compile import Program, check, compile, explain, pack_weights, profile, schema, summary, verify, view
 from ._driver import Phase
 from ._errors import DescriptionWarning, Diagnostic, Error, Fixit
 from ._model import Model, Tensor, load
+from ._page import Page
 
 # Tracebacks, pickles and help say hova.Error, and not where it is defined.
-for _type in (DescriptionWarning, Diagnostic, Error, Fixit, Model, Phase, Program, Tensor):
+for _type in (DescriptionWarning, Diagnostic, Error, Fixit, Model, Page, Phase, Program, Tensor):
     _type.__module__ = __name__
 del _type
 
@@ -37,6 +38,7 @@ __all__ = [
     "Error",
     "Fixit",
     "Model",
+    "Page",
     "Phase",
     "Program",
     "Tensor",
@@ -45,6 +47,10 @@ __all__ = [
     "compile",
     "explain",
     "load",
+    "pack_weights",
+    "profile",
+    "schema",
     "summary",
     "verify",
+    "view",
 ]

@@ -5,17 +5,34 @@
 from __future__ import annotations
 
 import json
+import operator
 import os
+import shutil
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, Literal, Unpack
 
+import numpy as np
+
 from ._description import Description
-from ._driver import Done, Phase, run
-from ._errors import DIFFERS, Diagnostic
+from ._driver import Done, Phase, ask, file_word, run
+from ._errors import DIFFERS, Diagnostic, Error
+from ._library import is_program
 from ._model import Model, load
-from ._options import CompileOptions, DescriptionOptions, ExplainOptions, VerifyOptions, output_words, words_of
+from ._options import (
+    CompileOptions,
+    DescriptionOptions,
+    ExplainOptions,
+    PackOptions,
+    VerifyOptions,
+    ViewOptions,
+    documented,
+    output_words,
+    words_of,
+)
+from ._page import Page
 from ._weights import write_weights
 
 Emit = Literal["exe", "lib", "obj", "asm", "llvm", "ptx", "cubin", "mlir"]
@@ -38,6 +55,22 @@ class Program:
         """The same as `hova.load`."""
         return load(self, threads=threads, contexts=contexts)
 
+    def save(self, path: str | os.PathLike[str]) -> Program:
+        """Copies it to a place of its own: the file, a library's header, and weights that lie beside it. Each is there
+        whole or not at all; a library's name ends in .so. Returns the program there."""
+        target = _with_suffix(Path(path), self.path.suffix if self.path.suffix == ".so" else "")
+        beside = [(_weights_of(self.path), _weights_of(target))]
+        if self.path.suffix == ".so":
+            beside.append((self.path.with_suffix(".h"), target.with_suffix(".h")))
+        for source, file in [*((a, b) for a, b in beside if a.exists()), (self.path, target)]:
+            with tempfile.TemporaryDirectory(dir=target.parent, prefix=".hova-") as folder:
+                os.replace(shutil.copy(source, folder), file)
+        return Program(target, self.diagnostics)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # The other process finds it as long as its file is there.
+        return Program, (self.path, self.diagnostics)
+
     def __fspath__(self) -> str:
         return os.fspath(self.path)
 
@@ -45,15 +78,25 @@ class Program:
         return f"<hova.Program {self.path}>"
 
 
+def _with_suffix(path: Path, suffix: str) -> Path:
+    return path if path.suffix == suffix or not suffix else path.with_name(path.name + suffix)
+
+
+def _weights_of(path: Path) -> Path:
+    """Where the weights of a program are that are not in it."""
+    return path.with_name(path.name + ".weights")
+
+
 def _run(verb: str, description: Description, options: Mapping[str, Any], words: Sequence[str] = (), **how: Any) -> Done:
+    function = "_".join(reversed(verb.split()))
     weights = options.get("weights")
     if not isinstance(weights, Mapping):
-        return run([verb], description, [*words_of(verb, options), *words], **how)
+        return run(verb.split(), description, [*words_of(function, options), *words], **how)
     with tempfile.NamedTemporaryFile(suffix=".safetensors") as file:
         write_weights(weights, file)
         file.flush()
-        given = words_of(verb, {**options, "weights": file.name})
-        return run([verb], description, [*given, *words], names={file.name: "<weights>"}, **how)
+        given = words_of(function, {**options, "weights": file.name})
+        return run(verb.split(), description, [*given, *words], names={file.name: "<weights>"}, **how)
 
 
 def _name_of(description: Description) -> str:
@@ -62,6 +105,7 @@ def _name_of(description: Description) -> str:
     return "model"
 
 
+@documented(CompileOptions)
 def compile(  # noqa: A001 -- the verb's name
     description: Description,
     *,
@@ -76,7 +120,6 @@ def compile(  # noqa: A001 -- the verb's name
               None: a temporary one
     emit      "lib", which `hova.load` takes, "exe" for an executable, or what `hova compile --emit` has besides
     progress  is called with every phase that begins; what it raises ends the compilation
-    options   those of the command line (docs/python.md)
 
     Error: what hova refused, with its places; DescriptionWarning: what is probably a mistake.
     """
@@ -88,9 +131,7 @@ def compile(  # noqa: A001 -- the verb's name
         folder = tempfile.TemporaryDirectory(prefix="hova-")
         path = Path(folder.name) / (_name_of(description) + extension)
     else:
-        path = Path(output)
-        if emit == "lib" and path.suffix != extension:
-            path = path.with_name(path.name + extension)
+        path = _with_suffix(Path(output), extension if emit == "lib" else "")
     words = [f"--emit={emit}", "--progress=json", *output_words(path)]
     try:
         done = _run("compile", description, options, words, progress=progress)
@@ -102,6 +143,7 @@ def compile(  # noqa: A001 -- the verb's name
     return Program(path, done.diagnostics, folder)
 
 
+@documented(VerifyOptions)
 def verify(description: Description, **options: Unpack[VerifyOptions]) -> dict[str, Any]:
     """Compares the compiled program with the reference evaluator: `hova verify --format=json`.
 
@@ -111,21 +153,75 @@ def verify(description: Description, **options: Unpack[VerifyOptions]) -> dict[s
     return _object(done)
 
 
+@documented(ExplainOptions)
 def explain(description: Description, **options: Unpack[ExplainOptions]) -> dict[str, Any]:
     """What became of every attention, and why: `hova explain --format=json`."""
     return _object(_run("explain", description, options, ["--format=json"]))
 
 
+@documented(DescriptionOptions)
 def summary(description: Description, **options: Unpack[DescriptionOptions]) -> dict[str, Any]:
     """Layers, parameters and work: `hova summary --format=json`."""
     return _object(_run("summary", description, options, ["--format=json"]))
 
 
+@documented(DescriptionOptions)
 def check(description: Description, **options: Unpack[DescriptionOptions]) -> tuple[Diagnostic, ...]:
     """Reads a description, and weights where they are given. Error: it has mistakes, all of which are in `diagnostics`."""
     return _run("check", description, options).diagnostics
 
 
+@documented(ViewOptions)
+def view(description: Description, **options: Unpack[ViewOptions]) -> Page:
+    """A page that shows what became of every layer, from JSON to assembly; a notebook shows it, and `save` keeps it."""
+    inputs = options.pop("inputs", {})
+    if not isinstance(inputs, Mapping):
+        raise TypeError(f"'inputs' expects a dict of arrays by name, got {type(inputs).__name__}")
+    with ExitStack() as files:
+        words = []
+        for name, array in inputs.items():
+            file = array
+            if not isinstance(array, (str, os.PathLike)):
+                made = files.enter_context(tempfile.NamedTemporaryFile(suffix=".npy"))
+                np.save(made, np.asarray(array))
+                made.flush()
+                file = made.name
+            words.append(f"--input={name}={os.fspath(file)}")
+        return Page(_run("view", description, options, [*words, "-o", "-"]).output.decode())
+
+
+@documented(PackOptions)
+def pack_weights(description: Description, output: str | os.PathLike[str], **options: Unpack[PackOptions]) -> Path:
+    """Writes an image of weights for a program of the same description and options, which `hova.load` takes as `weights`."""
+    path = Path(output)
+    _run("weights pack", description, options, output_words(path))
+    return path
+
+
+def profile(program: str | os.PathLike[str], *, depth: int = 2, arguments: Sequence[str] = ()) -> dict[str, Any]:
+    """Runs an executable (emit="exe") and tells where its time goes: `hova profile --format=json`.
+
+    depth      of the paths of layers that are told of, so 2 for encoder.3
+    arguments  of the program, as ["--threads", "1"]
+
+    Error: it is no such program, or fails.
+    """
+    path = Path(os.fspath(program))
+    if not is_program(path):
+        raise Error(f"'{path}' is no executable, which emit='exe' makes")
+    words = [file_word(os.fspath(path)), "--format=json", f"--depth={operator.index(depth)}", "--", *arguments]
+    return _object_of(ask(["profile", *words]))
+
+
+def schema() -> dict[str, Any]:
+    """The JSON Schema of descriptions, for editors and for what writes descriptions."""
+    return _object_of(ask(["schema"]))
+
+
 def _object(done: Done) -> dict[str, Any]:
-    result: dict[str, Any] = json.loads(done.output)
+    return _object_of(done.output)
+
+
+def _object_of(text: bytes) -> dict[str, Any]:
+    result: dict[str, Any] = json.loads(text)
     return result

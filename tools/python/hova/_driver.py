@@ -61,6 +61,18 @@ def _read_line(line: bytes, progress: Callable[[Phase], object] | None) -> Diagn
         return Diagnostic("note", line.decode(errors="replace").rstrip("\n"))
 
 
+def ask(words: Sequence[str]) -> bytes:
+    """What a verb without a description prints. Error: it fails; its text is what it says."""
+    try:
+        done = subprocess.run([os.fspath(DRIVER), *words], stdin=subprocess.DEVNULL, capture_output=True, check=False)
+    except OSError as error:
+        raise Error(f"cannot run {DRIVER}: {error.strerror}", status=INPUT_OUTPUT) from error
+    status = 128 - done.returncode if done.returncode < 0 else done.returncode
+    if status != 0:
+        raise Error(done.stderr.decode(errors="replace").rstrip("\n"), status=status)
+    return done.stdout
+
+
 def run(
     verb: Sequence[str],
     description: Description,

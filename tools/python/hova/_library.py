@@ -62,6 +62,11 @@ def _read(path: Path) -> tuple[set[str], bool]:
         raise Error(f"'{path}' is no library that hova compiled") from None
 
 
+def is_program(path: Path) -> bool:
+    """Whether a file is an executable. Error: it is no file for x86-64."""
+    return _read(path)[1]
+
+
 def prefix_of(path: Path) -> str:
     """What the functions of a compiled library begin with. Error: it is none."""
     names, is_program = _read(path)

@@ -8,10 +8,11 @@ The driver knows which of them a verb takes and which values are valid, and says
 from __future__ import annotations
 
 import difflib
+import inspect
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from typing import Any, Literal, TypedDict
+from typing import Any, Literal, TypedDict, TypeVar, get_type_hints
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -19,44 +20,50 @@ from numpy.typing import DTypeLike
 from ._driver import file_word
 
 Path = str | os.PathLike[str]
+_Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
 class DescriptionOptions(TypedDict, total=False):
     """About the description and its weights."""
 
-    set: Mapping[str, bool | int | float | str]  # parameters of the description
-    weights: Path | Mapping[str, Any]  # a safetensors file or index, or arrays by name
-    checkpoint: str  # read weights by the names of this source
-    werror: bool  # warnings are errors
+    set: Mapping[str, bool | int | float | str]
+    weights: Path | Mapping[str, Any]
+    checkpoint: str
+    werror: bool
 
 
 class CodeOptions(DescriptionOptions, total=False):
     """About the code that is generated."""
 
-    dtype: Literal["f32", "bf16", "f16"] | DTypeLike  # storage; sums are f32
+    dtype: Literal["f32", "bf16", "f16"] | DTypeLike
     target: Literal["cpu", "cuda", "cuda-emulated"]
-    march: str | Sequence[str]  # ISA levels, the best of which the program picks
+    march: str | Sequence[str]
     gpu_arch: str
-    strict: bool  # no pass that reassociates
-    without: Sequence[str]  # optional passes to leave out
-    pass_pipeline: Sequence[str]  # POINT(PASSES)
-    dump_ir: Path  # folder
+    strict: bool
+    without: Sequence[str]
+    pass_pipeline: Sequence[str]
+    dump_ir: Path
     time_trace: Path
 
 
 class ExplainOptions(CodeOptions, total=False):
     """About an explanation."""
 
-    path: str  # of the layers to tell of
+    path: str
     ptxas: Path
 
 
-class RunOptions(CodeOptions, total=False):
+class PackOptions(CodeOptions, total=False):
+    """About an image of weights."""
+
+    init: int
+    max_memory: str
+
+
+class RunOptions(PackOptions, total=False):
     """About code that is generated with its weights."""
 
-    init: int  # seed of weights, where none are given
     optimization: Literal[0, 1, 2, 3]
-    max_memory: str  # "2GiB"
     ptxas: Path
 
 
@@ -65,7 +72,7 @@ class CompileOptions(RunOptions, total=False):
 
     weights_mode: Literal["embed", "file"]
     debug_lines: Path
-    stop_after: str  # a phase, for emit="mlir"
+    stop_after: str
 
 
 class VerifyOptions(RunOptions, total=False):
@@ -79,10 +86,69 @@ class VerifyOptions(RunOptions, total=False):
     approximations: Literal["nearest", "above", "below", "either"]
 
 
+class ViewOptions(CodeOptions, total=False):
+    """About a page."""
+
+    init: int
+    optimization: Literal[0, 1, 2, 3]
+    ptxas: Path
+    inputs: Mapping[str, Any]
+    benchmark_file: Path
+    peak: str
+
+
+# What help() says of each.
+_ABOUT = {
+    "set": "parameters of the description, as {'batch': 8}",
+    "weights": "a safetensors file or index, or arrays by name",
+    "checkpoint": "read weights by the names of this source of the description",
+    "werror": "warnings are errors",
+    "dtype": "'f32', 'bf16' or 'f16', or NumPy's type: of storage; sums are f32",
+    "target": "'cpu', 'cuda' or 'cuda-emulated'",
+    "march": "ISA levels, as 'x86-64-v3', the best of which the program picks",
+    "gpu_arch": "least architecture of GPUs, as 'sm_80'",
+    "strict": "no pass that reassociates",
+    "without": "optional passes to leave out",
+    "pass_pipeline": "passes to run at a point, as 'before-fuse(my-pass)'",
+    "dump_ir": "folder for the IR after every phase",
+    "time_trace": "file for how long each step takes",
+    "path": "tell of the layers below this path alone",
+    "ptxas": "the assembler of kernels for a GPU, or 'none'",
+    "init": "seed of weights, where none are given",
+    "optimization": "level of LLVM's code generator, 0 to 3",
+    "max_memory": "end instead of allocating more, as '2GiB'",
+    "weights_mode": "'embed' weights in the program, or 'file' beside it",
+    "debug_lines": "file of lines for debuggers and profilers",
+    "stop_after": "a phase to end with, for emit='mlir'",
+    "cases": "how many sets of inputs are compared",
+    "case": "compare this one alone",
+    "seed": "of the inputs",
+    "guard": "look for reads and writes outside of buffers",
+    "mma_sums": "how emulated matrix products add: 'in-order', 'a100' or 'h100'",
+    "approximations": "what emulated instructions that approximate compute",
+    "inputs": "arrays, or paths of .npy files, by name; the page then shows what attention attends to",
+    "benchmark_file": "times that the program has written with --benchmark-out",
+    "peak": "show times as percent of this peak, as '1000,50' for GFLOP/s and GB/s",
+}
+
+
+def documented(options: type) -> Callable[[_Function], _Function]:
+    """Adds the options to what help() says of a function."""
+
+    def add(function: _Function) -> _Function:
+        names = list(get_type_hints(options))
+        width = max(map(len, names))
+        lines = [f"{name:{width}}  {_ABOUT[name]}" for name in names]
+        function.__doc__ = f"{inspect.getdoc(function)}\n\nOptions:\n  " + "\n  ".join(lines)
+        return function
+
+    return add
+
+
 _FLAGS = {"strict", "werror", "guard"}
-_FILES = {"weights", "dump_ir", "time_trace", "debug_lines", "ptxas"}
+_FILES = {"weights", "dump_ir", "time_trace", "debug_lines", "ptxas", "benchmark_file"}
 _WORDS = {"checkpoint", "target", "gpu_arch", "path", "init", "max_memory", "weights_mode", "stop_after"}
-_WORDS |= {"cases", "case", "seed", "mma_sums", "approximations"}
+_WORDS |= {"cases", "case", "seed", "mma_sums", "approximations", "peak"}
 _OTHERS = {"set", "dtype", "optimization", "march", "without", "pass_pipeline"}
 _STORAGE = {"float32": "f32", "bfloat16": "bf16", "float16": "f16"}
 
@@ -126,7 +192,8 @@ def _storage(value: object) -> str:
 
 def _name_of_type(value: Any) -> str:
     with suppress(TypeError):
-        if (name := np.dtype(value).name) in _STORAGE:
+        name: str = np.dtype(value).name
+        if name in _STORAGE:
             return name
     raise TypeError(f"'dtype' expects 'f32', 'bf16' or 'f16', got {value!r}")
 
