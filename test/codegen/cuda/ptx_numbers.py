@@ -23,8 +23,8 @@ def bf16_of_float(value: np.ndarray) -> np.ndarray:
 def fused(x: np.ndarray, y: np.ndarray, z: np.ndarray) -> np.ndarray:
     """x y + z, rounded once. A sum in f64 that is rounded to f32 is wrong at most where it lies in the middle of two numbers of f32:
     there it is rounded to odd before."""
-    product = x.astype(np.float64) * y  # exact: 48 bits
-    total = np.ascontiguousarray(product + z)
+    product = np.multiply(x, y, dtype=np.float64)  # exact: 48 bits, of immediates too
+    total = np.ascontiguousarray(np.add(product, z, dtype=np.float64))
     middle = (total.view(np.uint64) & np.uint64(0x1FFFFFFF) == 0x10000000) | (np.abs(total) < 2.0**-126) & (total != 0)
     if middle.any():
         own, z = product[middle], np.broadcast_to(z, total.shape)[middle].astype(np.float64)

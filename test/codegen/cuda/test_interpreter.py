@@ -5,6 +5,7 @@ Each program that is refused stands beside one that is right."""
 
 import numpy as np
 import ptx
+import ptx_numbers
 import pytest
 
 # Lane i has the shared bytes from 16 i on, and the number i.
@@ -249,3 +250,11 @@ def test_registers_that_a_thread_has_not_written_it_does_not_read():
                                        "bar.sync 1", "bar.sync 0, 32", "cp.async.wait_all"])
 def test_what_the_interpreter_does_not_know_it_refuses(statement):
     refuse("is not known", BEGIN + statement + ";\n")
+
+
+def test_products_of_immediates_are_exact_before_the_sum():
+    """An immediate is a scalar, whose product with a register NumPy would round to f32."""
+    x, register = np.float32(1 + 2.0**-12), np.full((2, 32), 1 + 2.0**-12, np.float32)
+    z = np.float32(-1 - 2.0**-11)
+    for a, b in ((x, register), (register, x), (register, register)):
+        assert (ptx_numbers.fused(a, b, z) == np.float32(2.0**-24)).all()
