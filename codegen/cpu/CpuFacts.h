@@ -8,6 +8,7 @@
 #ifndef HOVA_CODEGEN_CPU_CPUFACTS_H
 #define HOVA_CODEGEN_CPU_CPUFACTS_H
 
+#include <cstddef>
 #include <cstdint>
 
 namespace hova {
@@ -35,6 +36,9 @@ struct CpuFacts {
   static constexpr int64_t mostTileRows = 64;
   static constexpr int64_t mostLanes = 1024;
 
+  /// Elements of f32 in a register of 512 bits, for what is written in its
+  /// instructions: AVX-512 has no wider ones.
+  static constexpr int64_t registerLanes = 16;
   /// Elements of a vector of a row operation.
   int64_t rowLanes;
   /// Of a product. With 32 registers of 512 bits, 6 rows by 64 columns need 24
@@ -46,8 +50,8 @@ struct CpuFacts {
 
   // Short sequences, whose tokens lie in lanes.
 
-  /// Tokens of a sequence: one register of AVX-512.
-  static constexpr int64_t sequenceTokens = 16;
+  /// Tokens of a sequence: one register.
+  static constexpr int64_t sequenceTokens = registerLanes;
   /// Channels and tokens of a register tile; tokens are those of whole
   /// sequences.
   RegisterTile sequenceTile;
@@ -85,6 +89,12 @@ struct CpuFacts {
 
   /// Steps of a product's inner dimension in one turn of its loop.
   int64_t productSteps = 2;
+  /// Panels of keys whose vectors of one row stand side by side without a loop,
+  /// at most: with their sums they stay in registers.
+  static constexpr int64_t unrolledPanels = 8;
+  /// Steps of a bound that are compared one after the other, at most; more are
+  /// compared at once, in vectors.
+  static constexpr size_t fewSteps = 4;
 
   // Caches, the same on every level.
 

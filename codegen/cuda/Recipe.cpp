@@ -17,14 +17,6 @@ namespace hova {
 // Kernels of rows
 //===----------------------------------------------------------------------===//
 
-/// Rows of a block, each a warp's.
-static constexpr int64_t kRowsOfBlock = 4;
-/// Columns that a warp holds of one row: 32 elements a thread.
-static constexpr int64_t kColumnsOfBlock = 1024;
-/// Of a row that it holds whole: 128 elements a thread, and as many again of
-/// what it reads beside.
-static constexpr int64_t kMostColumns = 2048;
-
 static int64_t rowsOf(Operation *op) {
   return staticSize(shapeOf(op->getResult(0)).drop_back());
 }
@@ -50,9 +42,9 @@ CudaScheduleAttr scheduleElements(Operation *op) {
 }
 
 CudaScheduleAttr scheduleRows(Operation *op) {
-  if (columnsOf(op) > kMostColumns) {
+  if (columnsOf(op) > kMostRowColumns) {
     op->emitOpError("needs whole rows, which have at most ")
-        << kMostColumns << " columns on a GPU, got " << columnsOf(op)
+        << kMostRowColumns << " columns on a GPU, got " << columnsOf(op)
         << "; a CPU runs it (--target=cpu)";
     return {};
   }
@@ -62,7 +54,7 @@ CudaScheduleAttr scheduleRows(Operation *op) {
 bool canHoldRows(Operation *anchor) {
   auto recipe = dyn_cast<CudaRecipeOpInterface>(anchor);
   return (recipe ? recipe.makesRows() : isa<TileOpInterface>(anchor)) &&
-         columnsOf(anchor) <= kMostColumns;
+         columnsOf(anchor) <= kMostRowColumns;
 }
 
 bool joinsRows(Operation *op) {
@@ -166,13 +158,11 @@ CudaScheduleAttr chooseSchedule(Operation *anchor,
 }
 
 bool canHoldSums(CudaScheduleAttr schedule) {
-  constexpr int64_t kMmaRows = 16, kMmaColumns = 16; // two beside each other
-  constexpr int64_t kMostSums = 128;                 // of a thread
+  int64_t columns = 2 * kMmaColumns; // two products beside each other
   return schedule.getRows() % (kMmaRows * schedule.getRowWarps()) == 0 &&
-         schedule.getColumns() % (kMmaColumns * schedule.getColumnWarps()) ==
-             0 &&
+         schedule.getColumns() % (columns * schedule.getColumnWarps()) == 0 &&
          schedule.getRows() * schedule.getColumns() <=
-             kMostSums * kLanes * schedule.warps();
+             kHalfRegisters * kLanes * schedule.warps();
 }
 
 bool fitsGroup(int64_t elements, Type element) {

@@ -1,5 +1,11 @@
 //===- Sm80.h - Figures of a GPU that the lowering goes by ----------------===//
 // SPDX-License-Identifier: Apache-2.0
+//
+// Every figure of a GPU that the compiler relies on, and the sizes that were
+// chosen for it; ProductFacts.h has what products cost. Passes and recipes read
+// them here; none holds a figure of its own. Where nothing else is said they
+// are from NVIDIA's CUDA C++ programming guide, compute capability 8.0, and
+// shapes of instructions from the PTX ISA.
 
 #ifndef HOVA_CODEGEN_CUDA_SM80_H
 #define HOVA_CODEGEN_CUDA_SM80_H
@@ -18,12 +24,16 @@ inline constexpr llvm::StringLiteral kGpuArch = "sm_80";
 inline constexpr int64_t kFlopsPerByte = 195;
 /// Threads of a warp.
 inline constexpr int64_t kLanes = 32;
+/// Rows and columns of a product of mma.sync, and its depth in 16 bits.
+inline constexpr int64_t kMmaRows = 16, kMmaColumns = 8, kMmaDepth = 16;
 /// Rows and columns of a block of ldmatrix; lanes that share a row of it.
 inline constexpr int64_t kBlockRows = 8;
 inline constexpr int64_t kLanesOfRow = 4;
 /// What is moved at once, and the elements of 16 bits in it.
 inline constexpr int64_t kChunkBytes = 16;
 inline constexpr int64_t kChunk = 8;
+/// The same of f32.
+inline constexpr int64_t kChunk32 = kChunkBytes / 4;
 /// Columns of a segment of a box: rows of 128 bytes, and of 256 in f32.
 inline constexpr int64_t kSegment = 64;
 /// Blocks of a grid along x, and along y or z.
@@ -51,14 +61,20 @@ inline constexpr int64_t kReservedGroupBytes = 1024;
 /// Multiply-adds of a multiprocessor in a cycle: on its tensor cores, with
 /// operands of 16 bits, and in f32.
 inline constexpr int64_t kCycleMacs16 = 1024, kCycleMacs32 = 64;
+/// Banks of shared memory, each of which moves so many bytes in a cycle.
+inline constexpr int64_t kBanks = 32, kBankBytes = 4;
+/// The time in which shared memory moves 16 bytes of every lane of a warp,
+/// where that of a product of mma.sync is 1.
+inline constexpr double kMoveTime =
+    (double(kLanes * kChunkBytes) / (kBanks * kBankBytes)) /
+    (double(kMmaRows * kMmaColumns * kMmaDepth) / kCycleMacs16);
 /// Multiprocessors of an A100 and of an H100 (SXM).
 inline constexpr int64_t kProcessors[] = {108, 132};
-/// Registers of a thread, and the blocks that ptxas makes room for if nobody
-/// says otherwise, though it may have to spill.
+/// Bits of a register, registers of a thread, and the blocks that ptxas makes
+/// room for if nobody says otherwise, though it may have to spill.
+inline constexpr int64_t kRegisterBits = 32;
 inline constexpr int64_t kMostRegisters = 255;
 inline constexpr int64_t kUsualBlocks = 4;
-/// Elements of a product that a lane can hold in the registers of so many.
-inline constexpr int64_t kFewElements = 32;
 /// Bytes of a matrix: offsets are numbers of 32 bits with a sign.
 inline constexpr int64_t kMostMatrixBytes = (int64_t(1) << 31) - 1;
 
@@ -75,6 +91,49 @@ inline int64_t alignmentOfRows(int64_t bytes) {
 
 /// An argument of a kernel begins at a multiple of the widest access.
 inline constexpr int64_t kArgumentBytes = 16;
+
+//===----------------------------------------------------------------------===//
+// Sizes that were chosen for it
+//===----------------------------------------------------------------------===//
+
+/// Half of the registers of a thread: what sums that a loop carries may take,
+/// and with them what is loaded ahead of its use...
+inline constexpr int64_t kHalfRegisters = (kMostRegisters + 1) / 2;
+/// ...which never has fewer or more than these.
+inline constexpr int64_t kLeastAhead = 32, kMostAhead = 96;
+/// Elements of a product that a lane can hold in the registers of kUsualBlocks.
+inline constexpr int64_t kFewElements = 32;
+
+/// Rows of a block of a kernel of rows, each a warp's.
+inline constexpr int64_t kRowsOfBlock = 4;
+/// Columns that a warp holds of one row: 32 elements a thread.
+inline constexpr int64_t kColumnsOfBlock = 32 * kLanes;
+/// Of a row that it holds whole: 64 elements a thread, and as many again of
+/// what it reads beside.
+inline constexpr int64_t kMostRowColumns = 64 * kLanes;
+
+/// Columns of the widest head of an attention, and of a linear one.
+inline constexpr int64_t kMostHeadColumns = 256;
+inline constexpr int64_t kMostLinearColumns = 128;
+/// Columns of a head from which on queries stay in group memory and turns are
+/// half as long.
+inline constexpr int64_t kManyHeadColumns = 128;
+/// Columns of all heads that a tile of results holds in registers, where heads
+/// are small.
+inline constexpr int64_t kMostSmallColumns = 64;
+/// Queries of a warp at most.
+inline constexpr int64_t kMostWarpQueries = 2 * kMmaRows;
+/// Rows of a block of the logits of heads.
+inline constexpr int64_t kLogitRows = 64;
+/// Bytes of the weights that logits of heads bring beside keys and values.
+inline constexpr int64_t kMostLogitBytes = 16 * 1024;
+/// Of sums over keys: rows of a block, and of the boxes that a turn takes.
+inline constexpr int64_t kSumsRows = 64, kSumsStep = 32;
+
+/// Bytes of pixels in group memory that leave room for several blocks.
+inline constexpr int64_t kMostPixelBytes = 32 * 1024;
+/// Depth of a turn of a product of f32 without tensor cores.
+inline constexpr int64_t kFmaTurn = 8;
 
 /// Columns beside each other that a lane holds of `columns` along a row; 0 if
 /// the lanes cannot share them equally.

@@ -23,13 +23,13 @@ struct MachineCodeUse {
 /// What one turn of a kernel's main loop does: of the loops that multiply
 /// matrices on tensor cores the innermost.
 ///
-/// T is the time of a product of 16 x 8 x 16, 8 cycles of a quarter of a
-/// multiprocessor. Shared memory moves 128 bytes a cycle for all four.
+/// T is the time of a product of 16 x 8 x 16.
 struct MainLoop {
   int64_t products = 0;
-  int64_t reads = 0;  ///< loads of 512 bytes of shared memory by a warp
-  int64_t copies = 0; ///< of 512 bytes into it
-  int64_t others = 0; ///< all other instructions
+  int64_t reads = 0;   ///< loads of 512 bytes of shared memory by a warp
+  int64_t copies = 0;  ///< of 512 bytes into it
+  int64_t others = 0;  ///< all other instructions
+  double moveTime = 0; ///< of a read or a copy, where T is 1
 
   double readsPerT() const { return perT(reads); }
   double readsAndCopiesPerT() const { return perT(reads + copies); }
@@ -40,9 +40,7 @@ struct MainLoop {
 
 private:
   double perT(int64_t moves) const {
-    constexpr double kMoveCycles = 4, kProductCycles = 8, kWarps = 4;
-    return kWarps * kMoveCycles * double(moves) /
-           (kProductCycles * double(products));
+    return moveTime * double(moves) / double(products);
   }
 };
 

@@ -391,21 +391,107 @@ def test_one_table_has_the_words_of_targets():
     assert users == {}
 
 
-# Constants of passes that are no figures of a machine, and what they are.
+# What holds the figures of the machine that a target is for, and the sizes that were chosen for it.
+FACTS = ("codegen/cpu/CpuFacts.h", "codegen/cuda/Sm80.h", "codegen/cuda/ProductFacts.h")
+
+# Constants elsewhere that are no figures of a machine, and what they are.
 NO_FIGURES = {
-    "kArenaAlignment": "the multiple that hova.arena_buffer demands",
-    "kTokenAxis": "an axis of a shape",
+    "passes/tile/Arena.h kArenaAlignment": "the multiple that hova.arena_buffer demands",
+    "passes/normalize/PropagateDemandedRows.cpp kTokenAxis": "an axis of a shape",
+    "codegen/ErrorFunction.h kErrorFunctionTail": "a polynomial",
+    "codegen/JsonText.cpp kMostDepth": "a limit of what is written",
+    "codegen/LineEdits.cpp kMostPlaces": "work of a comparison of texts",
+    "codegen/ModuleText.cpp kMostModuleBytes": "a limit of what is read",
+    "codegen/OutputFile.cpp kWriteBytes": "what a file system gets at once, for every target",
+    "codegen/PassSteps.cpp kMostBytes": "a limit of what is shown",
+    "codegen/program/Bill.cpp kMostBillBytes": "a limit of what is read",
+    "codegen/program/Bill.cpp kMostDescriptionBytes": "a limit of what is read",
+    "codegen/program/CheckDump.cpp kMostBytes": "a limit of what is read",
+    "codegen/program/Compile.h kTraceMicroseconds": "spans of a time trace",
+    "codegen/program/WeightData.cpp kChunk": "elements that are written at once",
+    "codegen/program/WeightSection.h kWeightPageBytes": "what an ELF section is aligned to",
+    "codegen/reference/GuardedMemory.cpp kLeastGuard": "address space beside a buffer",
+    "codegen/reference/GuardedMemory.cpp kPattern": "a byte that nobody wrote",
+    "codegen/reference/GuardedRun.cpp kAlignment": "what hova_runtime.h aligns memory to",
+    "codegen/reference/KernelCheck.cpp kMostFlops": "time of a check",
+    "codegen/reference/KernelCheck.cpp kNeighbours": "runs of a check",
+    "codegen/reference/KernelCheck.cpp kPoison": "a byte that nobody wrote",
+    "codegen/reference/ProgramTables.cpp kMostTableBytes": "a limit of what is made",
+    "codegen/reference/Verify.cpp kFew": "elements of a tensor that a check draws otherwise",
+    "codegen/cpu/HovaCpuDialect.cpp kMostUnits": "a limit of an attribute",
+    "codegen/cpu/TileOps.h kLookupEntries": "what the operation is defined with",
+    "codegen/cpu/lower/ProductRows.cpp kSecondLevel": "the number of a word of MLIR",
+    "codegen/cpu/recipes/AttentionLayout.h kFixed": "blocks that BigBird is defined with",
+    "codegen/cuda/HovaCudaDialect.cpp kMostSize": "a limit of an attribute",
+    "codegen/cuda/HovaCudaDialect.cpp kMostStages": "a limit of an attribute",
+    "codegen/cuda/lower/DeviceOperations.h kGlobalMemory": "the number of an address space of NVVM",
+    "codegen/cuda/lower/DeviceOperations.h kSharedMemory": "the number of an address space of NVVM",
+    "codegen/cuda/lower/KernelEmulation.cpp kOperandWords": "the emulation's own call",
+    "codegen/cuda/lower/KernelEmulation.cpp kResultWords": "the emulation's own call",
+    "codegen/cuda/lower/LowerToNvvm.cpp kIndexBits": "bits of positions and offsets",
+    "codegen/cuda/lower/Positions.cpp kMostDivisor": "a limit of an analysis",
+    "codegen/cuda/lower/Positions.cpp kMostSteps": "a limit of an analysis",
+    "codegen/cuda/lower/ThreadElements.cpp kBytes": "bytes of an f32",
+    "codegen/cuda/recipes/ProductTiles.cpp kFactorBytes": "bytes of an f32",
 }
-CONSTANT = re.compile(r"\bconstexpr (?:u?int\d*_t|unsigned|size_t|int) (k\w+) = .*\d")
+# Files whose constants are numbers of functions: exponents, polynomials and their tables.
+OF_FUNCTIONS = (
+    "codegen/cpu/ActivationTables.h",
+    "codegen/cpu/lower/LowerActivations.cpp",
+    "codegen/cpu/lower/LowerExponentials.cpp",
+    "codegen/cpu/recipes/SummaryAttentionRecipe.cpp",
+)
+CONSTANT = re.compile(r"\bconstexpr (?:unsigned )?(?:\w+::)*\w+(?:<\w+>)? (k[A-Z]\w*\b[^;]*);")
+DEFINED_NAME = re.compile(r"\b(k[A-Z]\w*)(?:\[[^=]*\])* =\s")
+NUMBER = re.compile(r"(?<![\w.])\d")
+TEXT = re.compile(r'"(?:[^"\\]|\\.)*"')
 
 
-def test_passes_hold_no_figures_of_machines():
+def constants(source):
+    """Names and values of the constants of a source: several may stand in one declaration."""
+    for declaration in CONSTANT.finditer(COMMENT.sub("", source)):
+        pieces = DEFINED_NAME.split(declaration[1])
+        yield from zip(pieces[1::2], pieces[2::2])
+
+
+def figures(source, facts=frozenset()):
+    """Constants with a number of their own: what is computed of a fact is no further figure, nor what is computed of that."""
+    facts, found = set(facts), []
+    for name, value in constants(source):
+        if facts.intersection(NAME.findall(value)):
+            facts.add(name)
+        elif NUMBER.search(TEXT.sub("", value)):
+            found.append(name)
+    return found
+
+
+def test_figures_of_machines_are_facts():
+    facts = {name for path in FACTS for name, _ in constants(text(PurePosixPath(path)))} | {"CpuFacts"}
+    assert {"kLanes", "kMostThreads", "kBlockCycles"} <= facts
     found = {
-        match.group(1)
-        for path in files(".h", ".cpp", under="passes/")
-        for match in CONSTANT.finditer(text(path))
+        f"{path.as_posix()} {name}"
+        for room in ("passes/", "codegen/")
+        for path in files(".h", ".cpp", under=room)
+        if path.as_posix() not in (*FACTS, *OF_FUNCTIONS)
+        for name in figures(text(path), facts)
     }
     assert found == set(NO_FIGURES)
+
+
+@pytest.mark.parametrize(
+    ("source", "names"),
+    [
+        ("static constexpr int64_t kRows = 64;", ["kRows"]),
+        ("constexpr int64_t kHalf = 128, kMost =\n      (int64_t(1) << 31) - 1;", ["kHalf", "kMost"]),
+        ("inline constexpr double kCycles = 1.5, kTwice = 2 * kLanes;", ["kCycles"]),
+        ("static constexpr Tile kTiles[] = {{1, 2}, {3, 4}};", ["kTiles"]),
+        ("constexpr int64_t kPairs = CpuFacts::registerLanes, kAll = 2 * kPairs;", []),
+        ("// constexpr int64_t kRows = 64;\nconstexpr bool kIsFast = false;", []),
+        ('static constexpr char kName[] = "sm_80 has 2";', []),
+    ],
+)
+def test_what_a_figure_is(source, names):
+    assert figures(source, {"kLanes", "CpuFacts"}) == names
 
 
 def test_one_file_names_a_kind_of_attention():

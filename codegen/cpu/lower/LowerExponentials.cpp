@@ -13,6 +13,7 @@
 // AVX-512 alone has both.
 
 #include "codegen/cpu/ActivationTables.h"
+#include "codegen/cpu/CpuFacts.h"
 #include "codegen/cpu/Passes.h"
 #include "codegen/cpu/TileOps.h"
 #include "dialect/dense/DenseOps.h"
@@ -27,7 +28,7 @@ namespace hova {
 #include "codegen/cpu/Passes.h.inc"
 
 /// Lanes of a register.
-static constexpr int64_t kRegister = 16;
+static constexpr int64_t kRegister = CpuFacts::registerLanes;
 /// The least exponent whose exponential is a normal number.
 static constexpr double kLeastNormal = -126;
 

@@ -122,7 +122,8 @@ void AttentionEmitter::packKeys() {
 /// row where the number of columns is odd.
 void AttentionEmitter::packValueRow(Expr row, OperandRow low,
                                     std::optional<OperandRow> high) {
-  constexpr int64_t kLanes = 32, kPairs = kLanes / 2;
+  // Elements of 16 bits in a register, and pairs of them.
+  constexpr int64_t kPairs = CpuFacts::registerLanes, kLanes = 2 * kPairs;
   for (int64_t from = 0; from < layout.valueWidth; from += kLanes) {
     int64_t valid = std::min(layout.valueWidth - from, kLanes);
     Chunk chunk{valueColumn + from, kLanes, valid};

@@ -12,15 +12,13 @@
 //   packed keys    block 0 | block 1 | block 2 | ..       panels, in order
 //   scores         block 7 | block 0 | block 6 | ..       as they are listed
 
+#include "codegen/cpu/CpuFacts.h"
 #include "codegen/cpu/recipes/AttentionEmitter.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 
 using namespace mlir;
 
 namespace hova {
-
-/// Panels whose vectors of one row stand side by side, without a loop.
-static constexpr int64_t kUnrolledPanels = 8;
 
 //===----------------------------------------------------------------------===//
 // Visited panels
@@ -29,9 +27,8 @@ static constexpr int64_t kUnrolledPanels = 8;
 /// Steps that are not even are compared all at once.
 static Value emitBound(KernelEmitter &e, Expr row,
                        const VisitedKeys::Steps &steps) {
-  constexpr size_t kFew = 4;
   ImplicitLocOpBuilder &b = e.builder;
-  if (steps.rows.size() <= kFew || steps.evenDistance()) {
+  if (steps.rows.size() <= CpuFacts::fewSteps || steps.evenDistance()) {
     return countSteps(b, b.getLoc(), row, steps);
   }
   SmallVector<int32_t> numbers(steps.rows.begin(), steps.rows.end());
@@ -228,8 +225,9 @@ Expr AttentionEmitter::reducePanels(
     loop(panels.begin, panels.wholeBegin, false);
     loop(panels.wholeBegin, panels.wholeEnd, true);
     loop(panels.wholeEnd, panels.end, false);
-  } else if (isListed || (layout.panels && (layout.skipsPanels ||
-                                            layout.panels > kUnrolledPanels))) {
+  } else if (isListed ||
+             (layout.panels && (layout.skipsPanels ||
+                                layout.panels > CpuFacts::unrolledPanels))) {
     loop(panels.begin, panels.end, false);
   } else {
     for (int64_t i = 0; i < layout.panels; ++i) {

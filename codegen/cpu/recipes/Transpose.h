@@ -4,12 +4,13 @@
 #ifndef HOVA_CODEGEN_CPU_RECIPES_TRANSPOSE_H
 #define HOVA_CODEGEN_CPU_RECIPES_TRANSPOSE_H
 
+#include "codegen/cpu/CpuFacts.h"
 #include "codegen/cpu/recipes/KernelEmitter.h"
 
 namespace hova {
 
 /// Rows and columns that are transposed at once.
-inline constexpr int64_t kTransposed = 16;
+inline constexpr int64_t kTransposed = CpuFacts::registerLanes;
 
 /// Transposes 16 vectors of 16 lanes by 64 shuffles of two vectors, each one
 /// instruction of AVX-512: 4 x 4 blocks inside of 128 bits by interleaving

@@ -7,6 +7,7 @@
 // far as it knows: a kernel loads in the order that it is written in.
 
 #include "codegen/cuda/Passes.h"
+#include "codegen/cuda/Sm80.h"
 #include "codegen/cuda/lower/BufferUses.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -43,7 +44,6 @@ static BlockArgument bufferOf(Value address) {
 
 /// The registers of 32 bits that a number or a vector of them takes.
 static int64_t registersOf(Type type) {
-  constexpr int64_t kRegisterBits = 32;
   int64_t count = 1;
   if (auto vector = dyn_cast<VectorType>(type)) {
     count = vector.getNumElements();
@@ -61,7 +61,6 @@ static int64_t registersOf(LLVM::LoadOp load) {
 /// How many registers loads may hold ahead: what the sums that a loop of the
 /// kernel carries leave of half of a thread's, within bounds.
 static int64_t roomFor(LLVM::LLVMFuncOp kernel) {
-  constexpr int64_t kHalf = 128, kLeast = 32, kMost = 96;
   int64_t carried = 0;
   kernel.walk([&](LoopLikeOpInterface loop) {
     int64_t own = 0;
@@ -70,7 +69,7 @@ static int64_t roomFor(LLVM::LLVMFuncOp kernel) {
     }
     carried = std::max(carried, own);
   });
-  return std::clamp(kHalf - carried, kLeast, kMost);
+  return std::clamp(kHalfRegisters - carried, kLeastAhead, kMostAhead);
 }
 
 namespace {

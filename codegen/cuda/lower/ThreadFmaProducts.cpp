@@ -19,9 +19,6 @@ using namespace mlir;
 
 namespace hova {
 
-/// Depth of a turn; elements of f32 in a chunk.
-static constexpr int64_t kTurn = 8, kFour = 4;
-
 ThreadEmitter::Values ThreadEmitter::loadRun(Value address, int64_t count) {
   auto type = VectorType::get({count}, b.getF32Type());
   Value run = LLVM::LoadOp::create(b, type, address, 4 * count);
@@ -32,7 +29,7 @@ ThreadEmitter::Values ThreadEmitter::loadRun(Value address, int64_t count) {
   return elements;
 }
 
-/// `kTurn` elements of row `row + constant` of a box, from those of the
+/// `kFmaTurn` elements of row `row + constant` of a box, from those of the
 /// segment's turn `turn` on. Chunks are exchanged alike every eight rows, so
 /// that rows which differ by multiples of eight share the sum of an address.
 ThreadEmitter::Values ThreadEmitter::loadRow(const Slots &slots, Value start,
@@ -46,7 +43,7 @@ ThreadEmitter::Values ThreadEmitter::loadRow(const Slots &slots, Value start,
     Value address =
         offset(offset(memory, byte), segment * slots.segmentBytes() +
                                          (constant - odd) * slots.rowBytes);
-    llvm::append_range(elements, loadRun(address, kFour));
+    llvm::append_range(elements, loadRun(address, kChunk32));
   }
   return elements;
 }
@@ -58,7 +55,7 @@ ThreadEmitter::Values ThreadEmitter::loadColumns(const Slots &slots,
                                                  int64_t segment, Value turn,
                                                  int64_t k) {
   Value part = rem(lane, kLanesOfRow);
-  Value firstRow = add(mul(turn, kTurn), i32(kSegment * segment));
+  Value firstRow = add(mul(turn, kFmaTurn), i32(kSegment * segment));
   Value first =
       add(add(mul(firstRow, slots.rowBytes), start), mul(rem(part, 2), 2 * 4));
   // Chunks of row k are exchanged by k: of the thread's own one the last bit,
@@ -122,11 +119,11 @@ ThreadEmitter::Values ThreadEmitter::leftElements(GroupProductOp op,
     }
     return elements;
   }
-  elements.resize(rows * kTurn);
-  for (int64_t k = 0; k < kTurn; ++k) {
+  elements.resize(rows * kFmaTurn);
+  for (int64_t k = 0; k < kFmaTurn; ++k) {
     for (auto [r, element] :
          llvm::enumerate(exchangeColumn(registers, rows, k))) {
-      elements[r * kTurn + k] = element;
+      elements[r * kFmaTurn + k] = element;
     }
   }
   return elements;
@@ -145,20 +142,20 @@ ThreadEmitter::Values ThreadEmitter::addTurn(GroupProductOp op, int64_t segment,
   auto multiply = [&](size_t c, int64_t k, Value element) {
     for (size_t r = 0; r < rows; ++r) {
       Value &sum = sums[r * columns + c];
-      sum = math::FmaOp::create(b, lhs[r * kTurn + k], element, sum);
+      sum = math::FmaOp::create(b, lhs[r * kFmaTurn + k], element, sum);
     }
   };
   if (op.getTransposed()) {
     for (size_t c = 0; c < columns; ++c) {
       Values row =
           loadRow(right, start, held.column, held.columns[c], segment, turn);
-      for (int64_t k = 0; k < kTurn; ++k) {
+      for (int64_t k = 0; k < kFmaTurn; ++k) {
         multiply(c, k, row[k]);
       }
     }
     return sums;
   }
-  for (int64_t k = 0; k < kTurn; ++k) {
+  for (int64_t k = 0; k < kFmaTurn; ++k) {
     Values row = loadColumns(right, start, columns, segment, turn, k);
     for (size_t c = 0; c < columns; ++c) {
       multiply(c, k, row[c]);
@@ -179,7 +176,7 @@ LogicalResult ThreadEmitter::emitFmaProduct(GroupProductOp op) {
     llvm::append_range(carried, parts[op.getLhs()]);
   }
   for (int64_t segment = 0; kSegment * segment < depth; ++segment) {
-    int64_t turns = std::min(depth - kSegment * segment, kSegment) / kTurn;
+    int64_t turns = std::min(depth - kSegment * segment, kSegment) / kFmaTurn;
     scf::ForOp loop = createLoop(index(0), index(turns), index(1), carried);
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(loop.getBody());

@@ -481,12 +481,12 @@ void ThreadEmitter::shareRuns(GroupShareOp op) {
 }
 
 /// A pair of columns lies inside of a chunk. Lanes of odd rows write the pair
-/// 16 columns away, or back: so the four rows that are written at once lie in
-/// different banks.
+/// half of the banks away, or back: so the four rows that are written at once
+/// lie in different banks.
 void ThreadEmitter::shareWords(GroupShareOp op) {
   const Slots &slots = slotsOf[op.getSlots()];
   Fragment held = fragment(op.getTile().getType());
-  constexpr int64_t kBytes = 4, kFour = kChunkBytes / kBytes, kAway = 16;
+  constexpr int64_t kBytes = kBankBytes, kAway = kBanks / 2;
   ArrayRef<Value> elements = parts[op.getTile()];
   Value start = offset(memory, slotStart(slots, op.getSlot()));
   Value odd = rem(div(lane, kLanesOfRow), 2);
@@ -503,10 +503,10 @@ void ThreadEmitter::shareWords(GroupShareOp op) {
       }
       int64_t segment = held.columns[c] / width;
       Value column = add(held.column, i32(held.columns[c] % width));
-      Value chunk = b.createOrFold<arith::XOrIOp>(div(column, kFour),
-                                                  mul(odd, kAway / kFour));
+      Value chunk = b.createOrFold<arith::XOrIOp>(div(column, kChunk32),
+                                                  mul(odd, kAway / kChunk32));
       Value byte = slotByte(slots, add(held.row, i32(r)), chunk, 0);
-      Value to = offset(start, add(byte, mul(rem(column, kFour), kBytes)));
+      Value to = offset(start, add(byte, mul(rem(column, kChunk32), kBytes)));
       LLVM::StoreOp::create(b, vector::FromElementsOp::create(b, vector, run),
                             offset(to, segment * slots.segmentBytes()),
                             held.run * kBytes);

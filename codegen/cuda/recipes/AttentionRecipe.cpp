@@ -156,7 +156,6 @@ struct AttentionRecipe
   }
   /// The boxes of small heads have the schedule's own sizes.
   bool takesSchedule(Operation *op, CudaScheduleAttr schedule) const {
-    constexpr int64_t kMostQueries = 32; // of a warp
     auto attention = cast<AttentionOp>(op);
     CudaScheduleAttr chosen = chooseSchedule(op);
     int64_t rows = schedule.getRows(), step = schedule.getStep();
@@ -167,7 +166,7 @@ struct AttentionRecipe
         schedule.getStages() * step * (keyColumns + schedule.getColumns());
     Type element = getElementTypeOrSelf(attention.getQuery());
     return !SmallHeads::find(attention) && canHoldSums(schedule) &&
-           rows <= kMostQueries * schedule.getRowWarps() &&
+           rows <= kMostWarpQueries * schedule.getRowWarps() &&
            schedule.getColumns() == chosen.getColumns() &&
            schedule.getColumnWarps() == 1 &&
            schedule.getStages() == chosen.getStages() &&

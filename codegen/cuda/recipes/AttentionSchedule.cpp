@@ -7,9 +7,6 @@ using namespace mlir;
 
 namespace hova {
 
-/// Queries of a warp at least: rows of an mma.sync.
-static constexpr int64_t kWarpQueries = 16;
-
 CudaScheduleAttr scheduleAttention(Type element, int64_t queries, int64_t keys,
                                    int64_t keyWidth, int64_t valueWidth,
                                    bool needsMore) {
@@ -26,11 +23,11 @@ CudaScheduleAttr scheduleAttention(Type element, int64_t queries, int64_t keys,
     // tile has rows leave lanes idle. A warp alone copies rows of so many
     // columns even where elements move one at a time.
     bool isNarrow = std::max(boxColumns(keyWidth), columns) <= 32;
-    if (queries <= kWarpQueries && keys <= 32 && isNarrow) {
-      return schedule(kWarpQueries, 1, keys <= 16 ? 16 : 32);
+    if (queries <= kMmaRows && keys <= 32 && isNarrow) {
+      return schedule(kMmaRows, 1, keys <= 16 ? 16 : 32);
     }
-    if (queries <= 2 * kWarpQueries) {
-      return schedule(2 * kWarpQueries, 2, element.isF32() ? 32 : 64);
+    if (queries <= 2 * kMmaRows) {
+      return schedule(2 * kMmaRows, 2, element.isF32() ? 32 : 64);
     }
   }
   if (element.isF32()) {

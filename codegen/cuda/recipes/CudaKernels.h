@@ -10,6 +10,7 @@
 #define HOVA_CODEGEN_CUDA_RECIPES_CUDAKERNELS_H
 
 #include "codegen/cuda/HovaCudaDialect.h"
+#include "codegen/cuda/ProductFacts.h"
 #include "codegen/cuda/recipes/GroupEmitter.h"
 #include "dialect/attention/AttentionOps.h"
 #include "dialect/score/VisitedKeys.h"
@@ -17,20 +18,10 @@
 
 namespace hova {
 
-/// Columns of the widest head of an attention, and of a linear one.
-inline constexpr int64_t kMostHeadColumns = 256;
-inline constexpr int64_t kMostLinearColumns = 128;
-/// Columns of a head from which on queries stay in group memory and turns are
-/// half as long.
-inline constexpr int64_t kManyHeadColumns = 128;
-
 /// Columns of the box that holds `width` columns.
 int64_t boxColumns(int64_t width);
 
-/// Parts of the inner dimension of a product that are on their way or read.
-inline constexpr int64_t kProductStages = 3;
-
-/// Columns of such a part.
+/// Columns of a part of the inner dimension of a product (kProductStages).
 int64_t productStep(mlir::Type element, int64_t inner);
 
 /// The schedule of `parts` products of rows x inner and inner x columns of

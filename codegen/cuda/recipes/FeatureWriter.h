@@ -22,9 +22,6 @@
 
 namespace hova {
 
-/// Rows of a block, and of the boxes that a turn takes.
-inline constexpr int64_t kSumsRows = 64, kSumsStep = 32;
-
 /// The schedule of either half, whose results have so many columns a head.
 CudaScheduleAttr scheduleSums(mlir::MLIRContext *context, int64_t width);
 

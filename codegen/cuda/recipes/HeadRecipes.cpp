@@ -71,18 +71,18 @@ static void emitLogits(GroupEmitter &e, HeadLogitsOp op) {
   KernelBuilder &b = e.b;
   int64_t width = shapeOf(op.getHeadWeight())[0];
   int64_t rows = staticSize(shapeOf(op.getResult()).drop_back());
-  int64_t blockRows = e.schedule.getRows(), depth = boxColumns(width);
-  bool rowsInside = rows % blockRows == 0;
-  Expr row = e.block(0) * blockRows;
+  int64_t blockLogitRows = e.schedule.getRows(), depth = boxColumns(width);
+  bool rowsInside = rows % blockLogitRows == 0;
+  Expr row = e.block(0) * blockLogitRows;
   Value heads =
       e.view(e.matrix(op.getHeadsIn()), 0, rows, e.block(1) * width, width);
-  Value xs = b.slots({1, blockRows, depth}, getElementTypeOrSelf(heads));
+  Value xs = b.slots({1, blockLogitRows, depth}, getElementTypeOrSelf(heads));
   Value x = b.copy(heads, row, 0, xs, 0, rowsInside, width == depth,
                    e.rowMap(op.getHeadsIn()));
   TileType sums =
       e.tile(b.f32(), TileDistribution::product)
-          .with({blockRows, channelsAtOnce(e.schedule.getColumns())}, b.f32(),
-                TileDistribution::product);
+          .with({blockLogitRows, channelsAtOnce(e.schedule.getColumns())},
+                b.f32(), TileDistribution::product);
   e.bring(op, e.matrix(op.getHeadWeight()), depth, sums.columns());
   KernelBuilder::Values tokens = e.takeTokens();
   tokens.insert(tokens.begin(), x);
@@ -98,10 +98,9 @@ struct HeadLogitsRecipe
     : CudaRecipeOpInterface::ExternalModel<HeadLogitsRecipe, HeadLogitsOp> {
   CudaScheduleAttr chooseSchedule(Operation *op) const {
     auto logitsOp = cast<HeadLogitsOp>(op);
-    constexpr int64_t kMostWidth = 256; // of a head and of its hidden channels
     ArrayRef<int64_t> weight = shapeOf(logitsOp.getHeadWeight());
     Type element = getElementTypeOrSelf(logitsOp.getHeadsIn());
-    if (failed(checkHeadWidths(op, weight, kMostWidth))) {
+    if (failed(checkHeadWidths(op, weight, kMostHeadColumns))) {
       return {};
     }
     if (!getElementTypeOrSelf(logitsOp.getShift()).isF32()) {
@@ -109,9 +108,8 @@ struct HeadLogitsRecipe
           << getElementTypeOrSelf(logitsOp.getShift());
       return {};
     }
-    constexpr int64_t kRows = 64;
     int64_t columns = boxColumns(weight[1]);
-    int64_t elements = (kRows + columns) * boxColumns(weight[0]);
+    int64_t elements = (kLogitRows + columns) * boxColumns(weight[0]);
     if (!fitsGroup(elements, element)) {
       op->emitOpError("needs ")
           << elements * element.getIntOrFloatBitWidth() / 8
@@ -121,7 +119,8 @@ struct HeadLogitsRecipe
              "(--target=cpu)";
       return {};
     }
-    return CudaScheduleAttr::get(op->getContext(), kRows, columns, 4, 1, 1, 1);
+    return CudaScheduleAttr::get(op->getContext(), kLogitRows, columns, 4, 1, 1,
+                                 1);
   }
   bool takesSchedule(Operation *op, CudaScheduleAttr schedule) const {
     auto logitsOp = cast<HeadLogitsOp>(op);
@@ -148,13 +147,12 @@ struct HeadLogitsRecipe
   // By the heads of an attention, whose result stays in registers.
 
   bool joinsHeads(Operation *op) const {
-    constexpr int64_t kMostBytes = 16 * 1024; // beside keys and values
     auto logitsOp = cast<HeadLogitsOp>(op);
     ArrayRef<int64_t> weight = shapeOf(logitsOp.getHeadWeight());
     Type element = getElementTypeOrSelf(logitsOp.getHeadsIn());
     int64_t bytes = boxColumns(weight[0]) * boxColumns(weight[1]) *
                     element.getIntOrFloatBitWidth() / 8;
-    return bytes <= kMostBytes &&
+    return bytes <= kMostLogitBytes &&
            getElementTypeOrSelf(logitsOp.getShift()).isF32();
   }
   void bringForHead(Operation *op, GroupEmitter &e) const {

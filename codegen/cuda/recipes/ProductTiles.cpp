@@ -9,7 +9,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "codegen/cuda/Occupancy.h"
-#include "codegen/cuda/Sm80.h"
+#include "codegen/cuda/ProductFacts.h"
 #include "codegen/cuda/recipes/CudaKernels.h"
 #include "llvm/Support/MathExtras.h"
 #include <limits>
@@ -23,42 +23,6 @@ int64_t productStep(Type element, int64_t inner) {
   // A part of f32 has half the columns, and as many bytes.
   return std::min(boxColumns(inner), element.isF32() ? kSegment / 2 : kSegment);
 }
-
-namespace {
-struct ProductTile {
-  int64_t rows, columns, rowWarps, columnWarps;
-  /// Time of an element, where that of the largest tile is 1, as measured on an
-  /// H100 (docs/rationale/gpu-measured.md): the smaller the part of a warp, the
-  /// more its main loop reads of shared memory.
-  double pressure;
-  /// The same for a block that has a multiprocessor to itself: nobody works
-  /// while its warps wait.
-  double alone;
-  int64_t warps() const { return rowWarps * columnWarps; }
-};
-} // namespace
-
-/// Of equal times the first is taken. Measured with operands of 16 bits; those
-/// of f32 go by the same.
-static constexpr ProductTile kTiles[] = {{128, 128, 2, 2, 1.0, 1.07},
-                                         {64, 128, 2, 2, 1.18, 1.32},
-                                         {128, 64, 2, 2, 1.18, 1.38},
-                                         {64, 64, 2, 2, 1.35, 1.68}};
-
-/// Those whose blocks may have all of their rows in group memory. Not measured
-/// but for the first two: others have the warps of 64x64, and eight of these do
-/// not wait alone.
-static constexpr ProductTile kScaledTiles[] = {{64, 128, 2, 2, 1.18, 1.32},
-                                               {64, 64, 2, 2, 1.35, 1.68},
-                                               {32, 128, 1, 4, 1.35, 1.68},
-                                               {32, 256, 1, 8, 1.35, 1.35},
-                                               {64, 128, 2, 4, 1.35, 1.35}};
-
-/// As many columns of a tile take as long as its rows are scaled: three
-/// instructions of a thread for each of them and one of the inner dimension, of
-/// which a multiprocessor begins those of four warps in a cycle.
-static constexpr int64_t kScalingColumns =
-    3 * kCycleMacs16 / (kProcessorParts * kLanes);
 
 /// The time of multiprocessors with most blocks, of all that are counted on,
 /// for one step of k.
@@ -74,14 +38,14 @@ static double timeOf(const ProductTile &tile, int64_t rows, int64_t columns,
   return time * tile.rows * (tile.columns + besideColumns);
 }
 
-static const ProductTile &chooseTile(int64_t rows, int64_t columns,
-                                     int64_t parts,
-                                     ArrayRef<ProductTile> tiles = kTiles,
-                                     int64_t besideColumns = 0) {
+static const ProductTile &
+chooseTile(int64_t rows, int64_t columns, int64_t parts,
+           ArrayRef<ProductTile> tiles = kProductTiles,
+           int64_t besideColumns = 0) {
   auto time = [&](const ProductTile &tile) {
     // A thread of the largest tile has no registers left to ask of each of its
     // columns whether it is there.
-    bool isFull = &tile == &kTiles[0] && columns < tile.columns;
+    bool isFull = &tile == &kProductTiles[0] && columns < tile.columns;
     return isFull ? std::numeric_limits<double>::infinity()
                   : timeOf(tile, rows, columns, parts, besideColumns);
   };
@@ -108,13 +72,13 @@ CudaScheduleAttr scheduleProduct(Type element, int64_t rows, int64_t inner,
 /// stage of its results, for two blocks or one of eight warps; 0: none do.
 static int64_t stagesBesideRows(const ProductTile &tile, Type element,
                                 int64_t inner, int64_t scaledColumns) {
-  constexpr int64_t kManyWarps = 8, kFactorBytes = 4, kStagedRows = 16;
+  constexpr int64_t kFactorBytes = 4; // f32
   int64_t bytes = element.getIntOrFloatBitWidth() / 8;
   int64_t step = productStep(element, inner);
   int64_t factors = boxColumns(llvm::divideCeil(inner, scaledColumns));
   int64_t kept = tile.rows * (llvm::alignTo(inner, step) * bytes +
                               factors * kFactorBytes) +
-                 kStagedRows * tile.rowWarps * tile.columns * 2;
+                 kMmaRows * tile.rowWarps * tile.columns * 2;
   for (int64_t stages = kProductStages; stages > 1; --stages) {
     int64_t boxes = std::min(stages, llvm::divideCeilSigned(inner, step));
     int64_t blocks =
@@ -128,9 +92,10 @@ static int64_t stagesBesideRows(const ProductTile &tile, Type element,
 
 static SmallVector<ProductTile> scaledTiles(Type element, int64_t inner,
                                             int64_t scaledColumns) {
-  return llvm::filter_to_vector(kScaledTiles, [&](const ProductTile &tile) {
-    return stagesBesideRows(tile, element, inner, scaledColumns) != 0;
-  });
+  return llvm::filter_to_vector(
+      kScaledProductTiles, [&](const ProductTile &tile) {
+        return stagesBesideRows(tile, element, inner, scaledColumns) != 0;
+      });
 }
 
 /// Lanes have runs of columns of one factor.
@@ -149,32 +114,22 @@ CudaScheduleAttr scheduleScaledProduct(Type element, int64_t rows,
                       stagesBesideRows(best, element, inner, scaledColumns));
 }
 
-// In cycles: the first copies of a block and its stores, and a launch after
-// another; both together are 2 microseconds, as on an H100.
-static constexpr double kBlockCycles = 1200, kLaunchCycles = 2800;
-/// What the largest tile reaches of the multiply-adds of tensor cores.
-static constexpr double kReached = 0.8;
-/// Bytes that are moved to and from the second cache in a cycle. Assumed: a
-/// fifth of what an A100 has, since a kernel of rows has few blocks.
-static constexpr double kCycleBytes = 1024;
-static constexpr int64_t kMostParts = 8;
-
 int64_t chooseProductParts(Type element, int64_t rows, int64_t inner,
                            int64_t columns, bool sumsAreFree, int64_t unit) {
   double macs =
-      kReached * double(element.isF32() ? kCycleMacs32 : kCycleMacs16);
+      kReachedShare * double(element.isF32() ? kCycleMacs32 : kCycleMacs16);
   auto cyclesOf = [&](int64_t parts) {
     const ProductTile &tile = chooseTile(rows, columns, parts);
     double time =
         timeOf(tile, rows, columns, parts, 0) / double(std::size(kProcessors));
     double cycles = time * double(inner / parts) / macs + kBlockCycles;
     double moved = 2.0 * 4 * double(parts * rows * columns); // f32, twice
-    return parts == 1 ? cycles : cycles + moved / kCycleBytes;
+    return parts == 1 ? cycles : cycles + moved / kCacheBytesOfCycle;
   };
   // Twice the cost of a launch, since what an A100 takes was not measured.
   double most = cyclesOf(1) - (sumsAreFree ? 0 : 2 * kLaunchCycles);
   int64_t best = 1, step = std::lcm(productStep(element, inner), unit);
-  for (int64_t parts = 2; parts <= kMostParts; ++parts) {
+  for (int64_t parts = 2; parts <= kMostProductParts; ++parts) {
     if (inner % (parts * step) == 0 && cyclesOf(parts) < most) {
       best = parts;
       most = cyclesOf(parts);

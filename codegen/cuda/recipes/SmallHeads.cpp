@@ -11,9 +11,6 @@ using namespace mlir;
 
 namespace hova {
 
-/// Columns of all heads that a tile of results holds in registers.
-static constexpr int64_t kMostColumns = 64;
-
 /// The tensor that a value is columns of, and the first of them.
 static std::pair<Value, int64_t> columnsOf(Value tensor) {
   auto slice = tensor.getDefiningOp<SliceOp>();
@@ -28,7 +25,8 @@ std::optional<SmallHeads> SmallHeads::find(AttentionOp op) {
           valueWidth = shapeOf(op.getResult())[2];
   Type element = getElementTypeOrSelf(op.getQuery());
   int64_t bytes = element.getIntOrFloatBitWidth() / 8;
-  bool areSmall = heads > 1 && std::max(keyWidth, valueWidth) <= kMostColumns &&
+  bool areSmall = heads > 1 &&
+                  std::max(keyWidth, valueWidth) <= kMostSmallColumns &&
                   std::max(keyWidth, valueWidth) / heads * bytes < kSectorBytes;
   // Copies move two elements of 16 bits at least.
   bool areInPieces = keyWidth % 2 == 0 && valueWidth % 2 == 0;

@@ -21,9 +21,6 @@ using Cell = KernelBuilder::Cell;
 using Elements = KernelBuilder::Elements;
 using Place = GroupEmitter::Place;
 
-/// Bytes of group memory that leave room for several blocks.
-static constexpr int64_t kMostPixelBytes = 32 * 1024;
-
 /// A tile of f32 of what was read.
 static Value asF32(GroupEmitter &e, const Place &place, Value tile) {
   return e.b.map(place.type, tile,

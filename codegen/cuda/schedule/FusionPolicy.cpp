@@ -15,9 +15,6 @@ using namespace mlir;
 
 namespace hova {
 
-/// Terms of a part of a reduction that is always divided, at most.
-static constexpr int64_t kPartTerms = 256;
-
 /// Whether `value` is computed in the group, or a slice of what is.
 static bool isOfGroup(const Group &kernel, Value value) {
   Operation *op = value.getDefiningOp();
