@@ -105,79 +105,29 @@ static Operation *importWindowClasses(OperationImport &op) {
 // Attention
 //===----------------------------------------------------------------------===//
 
-namespace {
-/// Operands about scores; null where there is none.
-struct AttentionMasks {
-  Value scoreBias, biasIndex, mask, keyValid;
-};
-} // namespace
-
-/// The scaled similarity, and what the description makes of it: a score, and
-/// which keys are kept, which is null without.
-static ScoreValues writeOwnScores(OperationImport &op, ScoreWriter &writer) {
-  ScoreRegion region = writer.getRegion();
-  Value scaled =
-      writer.scale(region.getRaw(), op.real("scale").getValueAsDouble());
-  ScoreValues own;
-  if (const ScoreProgram *program = op.scores()) {
-    auto values =
-        region.getCaptured().take_back(op.operands("captured").size());
-    own = buildScores(
-        writer.b, [&](size_t byte) { return op.locationAt(byte); }, *program,
-        {scaled, region.getBatch(), region.getHead(), region.getQuery(),
-         region.getKey(), values});
-  }
-  own.score = own.score ? own.score : scaled;
-  return own;
-}
-
-/// What an attention of a description says of its scores, as their region:
-/// scale, then what the description makes of that, then biases, then masks,
-/// then the temperature.
-static void writeScores(OperationImport &op, AttentionOp attention,
-                        const AttentionMasks &masks) {
+/// What an attention of a description says of its scores, as their region. The
+/// slots of a memory are keys of which nothing is said.
+static void writeScores(OperationImport &op, AttentionOp attention) {
   ScoreWriter writer(op.builder, op.loc, attention.getScoreRegion(),
                      attention.getCaptured());
   ScoreRegion region = writer.getRegion();
-  // The argument that stands for a captured operand; null without.
-  auto inside = [&](Value operand) -> Value {
-    for (auto [own, argument] :
-         llvm::zip(attention.getCaptured(), region.getCaptured())) {
-      if (operand && own == operand) {
-        return argument;
-      }
-    }
-    return {};
-  };
-  ScoreValues own = writeOwnScores(op, writer);
-  Value score = own.score;
-  if (Value bias = inside(masks.scoreBias)) {
-    Value entry;
-    if (Value index = inside(masks.biasIndex)) {
-      entry = writer.readEntry(index, shapeOf(bias).front());
-    }
-    score = writer.add(score, writer.readBroadcast(bias, entry));
-  }
-  Value carried = attention.getScores() ? score : Value();
-  score = writer.divide(score, op.real("temperature").getValueAsDouble());
-  int64_t keys = shapeOf(attention.getKey())[1];
-  Value kept;
-  if (op.has("causal")) {
-    int64_t queries = shapeOf(attention.getQuery())[1];
-    kept = writer.isNotLater(op.integer("causal"), keys - queries);
-  }
-  kept = writer.both(kept, own.keep);
-  if (Value valid = inside(masks.keyValid)) {
-    Value indices[] = {region.getBatch(), region.getKey()};
-    kept = writer.both(kept, ElementOp::create(writer.b, valid, indices));
-  }
-  if (Value mask = inside(masks.mask)) {
-    kept = writer.both(kept, writer.readBroadcast(mask));
+  ScoreValues values = {region.getRaw(), region.getRaw(), {}};
+  if (const ScoreProgram *program = op.scores()) {
+    values = buildScores(
+        writer.b,
+        [&](size_t byte) {
+          return byte == ScoreTerm::ofLayer ? op.loc : op.locationAt(byte);
+        },
+        *program,
+        {region.getRaw(), region.getBatch(), region.getHead(),
+         region.getQuery(), region.getKey(), region.getCaptured()});
   }
   if (attention.getSlots()) {
-    kept = writer.orSlot(kept, keys);
+    int64_t keys = shapeOf(attention.getKey())[1];
+    values.keep = writer.orSlot(values.keep, keys);
   }
-  writer.yield(score, kept, carried);
+  writer.yield(values.score, values.keep,
+               attention.getScores() ? values.carried : Value());
 }
 
 /// An attribute that an operation may be without.
@@ -191,11 +141,6 @@ static Operation *importAttention(OperationImport &op) {
   Value query = op.operand("query"), key = op.operand("key"),
         value = op.operand("value"),
         scoreVector = op.optionalOperand("score_vector");
-  AttentionMasks masks;
-  masks.scoreBias = op.optionalOperand("score_bias");
-  masks.biasIndex = op.optionalOperand("bias_index");
-  masks.mask = op.optionalOperand("mask");
-  masks.keyValid = op.optionalOperand("key_valid");
   Value memoryKey = op.optionalOperand("memory_key"),
         memoryValue = op.optionalOperand("memory_value"),
         randomBlocks = op.optionalOperand("random_blocks");
@@ -204,20 +149,13 @@ static Operation *importAttention(OperationImport &op) {
       "normalization", symbolizeNormalization);
   auto emptyRow = EmptyRowAttr::get(
       builder.getContext(), op.word<EmptyRow>("empty_row", symbolizeEmptyRow));
-  SmallVector<Value> captured;
-  for (Value mask :
-       {masks.scoreBias, masks.biasIndex, masks.mask, masks.keyValid}) {
-    if (mask) {
-      captured.push_back(mask);
-    }
-  }
-  llvm::append_range(captured, op.operands("captured"));
+  SmallVector<Value> captured = op.operands("captured");
   auto attention = AttentionOp::create(
       builder, op.loc, op.result(), op.result("scores"), query, key, value,
       scoreVector, memoryKey, memoryValue, randomBlocks, captured, similarity,
       normalization, builder.getI64IntegerAttr(op.integer("heads")), emptyRow,
       integerOrNone(op, "key_value_heads"), integerOrNone(op, "block"));
-  writeScores(op, attention, masks);
+  writeScores(op, attention);
   nameScores(ScoreRegion(attention.getScoreRegion()), attention.getCaptured());
   return attention;
 }

@@ -1,4 +1,4 @@
-//===- ScoreImport.cpp - Scores of one's own as IR ------------------------===//
+//===- ScoreImport.cpp - Scores of an attention as IR ---------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0
 //
@@ -93,8 +93,8 @@ Value ScoreImporter::writeLeaf(const ScoreTerm &term) {
     return term.type == Type::Number    ? number(term.real)
            : term.type == Type::Integer ? integer(term.integer)
                                         : boolean(term.integer != 0);
-  case Op::Score:
-    return arguments.score;
+  case Op::Similarity:
+    return arguments.similarity;
   case Op::Batch:
     return arguments.batch;
   case Op::Head:
@@ -261,7 +261,7 @@ ScoreValues ScoreImporter::run() {
     b.setLoc(locationAt(term.place));
     values.push_back(write(term));
   }
-  return {at(program.score), at(program.keep)};
+  return {at(program.score), at(program.carried), at(program.keep)};
 }
 
 } // namespace

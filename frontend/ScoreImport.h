@@ -1,4 +1,4 @@
-//===- ScoreImport.h - Scores of one's own as IR ----------------*- C++ -*-===//
+//===- ScoreImport.h - Scores of an attention as IR -------------*- C++ -*-===//
 //
 // SPDX-License-Identifier: Apache-2.0
 //
@@ -12,16 +12,17 @@
 
 namespace hova::frontend {
 
-/// What a program of scores is about: a scaled similarity (f32), the indices of
-/// the attention, and the values that it captures, in their order.
+/// What a program of scores is about: a similarity (f32), the indices of the
+/// attention, and the values that it captures, in their order.
 struct ScoreArguments {
-  mlir::Value score, batch, head, query, key;
+  mlir::Value similarity, batch, head, query, key;
   mlir::ValueRange captured;
 };
 
-/// An f32 and an i1; null where the description says nothing.
+/// What a program makes: two f32, and an i1, which is null where all keys are
+/// kept.
 struct ScoreValues {
-  mlir::Value score, keep;
+  mlir::Value score, carried, keep;
 };
 
 /// Writes the program as scalar operations: numbers are f32, integers of type

@@ -163,79 +163,21 @@ ScoreWriter::ScoreWriter(OpBuilder &builder, Location loc, Region &region,
   b.setInsertionPointToEnd(&this->region.getBlock());
 }
 
-Value ScoreWriter::number(double value) {
-  return NumberOp::create(b, b.getF32Type(), b.getF64FloatAttr(value));
-}
-
-Value ScoreWriter::integer(int64_t value) {
-  return arith::ConstantIndexOp::create(b, value);
-}
-
-Value ScoreWriter::always() {
-  return arith::ConstantOp::create(b, b.getBoolAttr(true));
-}
-
-Value ScoreWriter::scale(Value score, double factor) {
-  return factor == 1 ? score : arith::MulFOp::create(b, score, number(factor));
-}
-
-Value ScoreWriter::divide(Value score, double by) {
-  return by == 1 ? score : arith::DivFOp::create(b, score, number(by));
-}
-
-Value ScoreWriter::add(Value score, Value bias) {
-  return arith::AddFOp::create(b, score, bias);
-}
-
-Value ScoreWriter::both(Value a, Value c) {
-  return a && c ? arith::AndIOp::create(b, a, c) : a ? a : c;
-}
-
-Value ScoreWriter::readBroadcast(Value table, Value entry) {
-  Value full[] = {entry ? entry : region.getBatch(), region.getHead(),
-                  region.getQuery(), region.getKey()};
-  SmallVector<Value> indices;
-  for (auto [axis, size] : llvm::enumerate(shapeOf(table))) {
-    bool isShared = size == 1 && axis + 1 < std::size(full);
-    indices.push_back(isShared ? integer(0) : full[axis]);
-  }
-  return ElementOp::create(b, table, indices);
-}
-
-Value ScoreWriter::readEntry(Value index, int64_t below) {
-  Value place = arith::RemSIOp::create(b, region.getBatch(),
-                                       integer(shapeOf(index).front()));
-  ElementOp entry = ElementOp::create(b, index, ValueRange{place});
-  entry.setRange(ArrayRef<int64_t>{0, below});
-  return arith::IndexCastOp::create(b, b.getIndexType(), entry.getResult());
-}
-
-Value ScoreWriter::isNotLater(int64_t group, int64_t shift) {
-  Value position = region.getQuery();
-  if (shift != 0) {
-    position = arith::AddIOp::create(b, position, integer(shift));
-  }
-  if (group == 1) {
-    return arith::CmpIOp::create(b, arith::CmpIPredicate::sle, region.getKey(),
-                                 position);
-  }
-  // The first key of the next group.
-  Value size = integer(group);
-  Value quotient = arith::FloorDivSIOp::create(b, position, size);
-  Value limit = arith::MulIOp::create(
-      b, arith::AddIOp::create(b, quotient, integer(1)), size);
-  return arith::CmpIOp::create(b, arith::CmpIPredicate::slt, region.getKey(),
-                               limit);
-}
-
 Value ScoreWriter::orSlot(Value kept, int64_t keys) {
+  if (!kept) {
+    return {};
+  }
+  Value first = arith::ConstantIndexOp::create(b, keys);
   Value isSlot = arith::CmpIOp::create(b, arith::CmpIPredicate::sge,
-                                       region.getKey(), integer(keys));
-  return kept ? arith::OrIOp::create(b, kept, isSlot) : Value();
+                                       region.getKey(), first);
+  return arith::OrIOp::create(b, kept, isSlot);
 }
 
 void ScoreWriter::yield(Value score, Value kept, Value carried) {
-  ScoreYieldOp::create(b, score, kept ? kept : always(), carried);
+  if (!kept) {
+    kept = arith::ConstantOp::create(b, b.getBoolAttr(true));
+  }
+  ScoreYieldOp::create(b, score, kept, carried);
 }
 
 } // namespace hova

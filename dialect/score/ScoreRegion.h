@@ -96,26 +96,6 @@ public:
 
   ScoreRegion getRegion() const { return region; }
 
-  /// A constant with all of its digits.
-  mlir::Value number(double value);
-  mlir::Value integer(int64_t value);
-  mlir::Value always();
-
-  mlir::Value scale(mlir::Value score, double factor);
-  mlir::Value divide(mlir::Value score, double by);
-  mlir::Value add(mlir::Value score, mlir::Value bias);
-  /// Both; null is true.
-  mlir::Value both(mlir::Value a, mlir::Value b);
-
-  /// The element for a batch entry, head, query and key of a captured tensor
-  /// that broadcasts to [batch, heads, q_len, kv_len]. `entry`: the index of
-  /// its first axis, if not the batch entry.
-  mlir::Value readBroadcast(mlir::Value table, mlir::Value entry = {});
-  /// The element `[batch mod size]` of a captured vector, as an index below
-  /// `below`.
-  mlir::Value readEntry(mlir::Value index, int64_t below);
-  /// Whether `floor(key/group) <= floor((query + shift)/group)`.
-  mlir::Value isNotLater(int64_t group, int64_t shift);
   /// `kept`, or whether the key is a memory slot after `keys` tokens.
   mlir::Value orSlot(mlir::Value kept, int64_t keys);
 

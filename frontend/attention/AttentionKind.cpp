@@ -208,17 +208,22 @@ const AttentionKind *readKind(LayerContext &layer) {
 // What builders have in common
 //===----------------------------------------------------------------------===//
 
+ValueRef readKeyValid(LayerContext &layer, const AttentionInputs &inputs) {
+  ValueRef valid = layer.readOptional("key_valid");
+  if (layer.hasFailed() ||
+      (valid && !layer.expectValid("key_valid", valid, inputs.key))) {
+    return poison;
+  }
+  return valid;
+}
+
 bool addKeyValid(LayerContext &layer, const AttentionInputs &inputs,
                  LayerContext::Operands &operands) {
-  ValueRef valid = layer.readOptional("key_valid");
-  if (layer.hasFailed() || !valid) {
-    return !layer.hasFailed();
+  ValueRef valid = readKeyValid(layer, inputs);
+  if (valid) {
+    operands.push_back({"key_valid", valid});
   }
-  if (!layer.expectValid("key_valid", valid, inputs.key)) {
-    return false;
-  }
-  operands.push_back({"key_valid", valid});
-  return true;
+  return !layer.hasFailed();
 }
 
 /// Names of the kinds whose queries and keys may have two widths.

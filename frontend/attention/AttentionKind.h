@@ -94,7 +94,11 @@ bool checkRefusals(LayerContext &layer, const AttentionKind &kind);
 
 // What builders of kinds have in common.
 
-/// The operand "key_valid", where the layer reads one; false after a mistake.
+/// Which keys there are, absent where the layer does not say it, or poison.
+ValueRef readKeyValid(LayerContext &layer, const AttentionInputs &inputs);
+
+/// The same as the operand "key_valid" of an operation that has no scores;
+/// false after a mistake.
 bool addKeyValid(LayerContext &layer, const AttentionInputs &inputs,
                  LayerContext::Operands &operands);
 

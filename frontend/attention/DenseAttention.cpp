@@ -14,12 +14,12 @@ using reader::inQuotes;
 using Kind = Initializer::Kind;
 
 /// A mask or bias broadcasts to [batch, heads, Nq, Nk]; its last axis is whole.
-static bool addMask(LayerContext &layer, const char *role,
-                    const AttentionInputs &inputs,
-                    LayerContext::Operands &operands) {
+/// Absent where the layer reads none, poison after a mistake.
+static ValueRef readMask(LayerContext &layer, const char *role,
+                         const AttentionInputs &inputs) {
   ValueRef mask = layer.readOptional(role);
   if (layer.hasFailed() || !mask) {
-    return !layer.hasFailed();
+    return layer.hasFailed() ? poison : mask;
   }
   const Shape &query = layer.shape(inputs.query);
   const Shape full = {query[0], inputs.heads, query[1],
@@ -38,24 +38,26 @@ static bool addMask(LayerContext &layer, const char *role,
                          " (all axes but the last may be 1), got " +
                          layer.type(mask).str(),
                      {inputs.query, inputs.key});
-    return false;
+    return poison;
   }
-  operands.push_back({role, mask});
-  return true;
+  return mask;
 }
 
-/// What is added to scores, and what hides keys.
-static bool addMasks(LayerContext &layer, const AttentionInputs &inputs,
-                     LayerContext::Operands &masks) {
-  if (inputs.windowBias) {
-    masks.push_back({"score_bias", inputs.windowBias});
-  }
-  if (inputs.windowClasses) {
-    masks.push_back({"bias_index", inputs.windowClasses});
-  }
-  return addMask(layer, "score_bias", inputs, masks) &&
-         addMask(layer, "mask", inputs, masks) &&
-         addKeyValid(layer, inputs, masks);
+/// What the layer says of its scores without an expression. The operators with
+/// windows take no bias beside that of windows.
+static BuiltInScores readBuiltIn(LayerContext &layer,
+                                 const DenseAttention &attention) {
+  const AttentionInputs &inputs = attention.inputs;
+  BuiltInScores scores;
+  scores.scale = attention.scale;
+  scores.temperature = layer.number("temperature", 1);
+  scores.causal = inputs.causal;
+  scores.bias = inputs.windowBias ? inputs.windowBias
+                                  : readMask(layer, "score_bias", inputs);
+  scores.biasEntries = inputs.windowClasses;
+  scores.mask = readMask(layer, "mask", inputs);
+  scores.valid = readKeyValid(layer, inputs);
+  return scores;
 }
 
 /// Cornia et al., Meshed-Memory Transformer, section 3.1: sqrt(dk) M_k and
@@ -109,9 +111,7 @@ static std::optional<LayerContext::Operands>
 operandsOf(LayerContext &layer, DenseAttention &attention, int64_t slots,
            const LayerScores &scores) {
   AttentionInputs &inputs = attention.inputs;
-  LayerContext::Operands masks;
-  if (!addMasks(layer, inputs, masks) ||
-      (slots > 0 && !addMemory(layer, attention, slots)) ||
+  if ((slots > 0 && !addMemory(layer, attention, slots)) ||
       (attention.prepare && !attention.prepare(layer, attention))) {
     return std::nullopt;
   }
@@ -121,7 +121,6 @@ operandsOf(LayerContext &layer, DenseAttention &attention, int64_t slots,
     operands.insert(operands.end(), more.begin(), more.end());
   };
   append(attention.operands);
-  append(masks);
   if (slots > 0) {
     append({{"memory_key", attention.memoryKey},
             {"memory_value", attention.memoryValue}});
@@ -163,16 +162,19 @@ ValueRef attendDensely(LayerContext &layer, DenseAttention attention) {
   std::string emptyRow = layer.word("empty_row", "zero");
   std::string normalize = layer.word("normalize", "softmax");
   int64_t slots = layer.integer("memory", 0);
-  double temperature = layer.number("temperature", 1);
   bool givesScores = layer.boolean("scores", false);
   if (layer.hasFailed() || !checkNormalize(layer, inputs, normalize)) {
     return poison;
   }
   Shape query = layer.shape(inputs.query);
   int64_t keys = layer.shape(inputs.key)[1];
-  std::optional<LayerScores> scores =
-      layer.readScores({query[0], inputs.windows, inputs.heads, query[1], keys},
-                       attention.scores);
+  BuiltInScores builtIn = readBuiltIn(layer, attention);
+  std::optional<LayerScores> scores;
+  if (!layer.hasFailed()) {
+    scores = layer.readScores(
+        {query[0], inputs.windows, inputs.heads, query[1], keys},
+        attention.scores, builtIn);
+  }
   auto operands = scores ? operandsOf(layer, attention, slots, *scores)
                          : std::optional<LayerContext::Operands>();
   if (!operands) {
@@ -190,13 +192,8 @@ ValueRef attendDensely(LayerContext &layer, DenseAttention attention) {
   LayerContext::Attributes attributes = {
       {"similarity", Scalar::ofText(attention.similarity)},
       {"heads", Scalar::ofInteger(inputs.heads)},
-      {"scale", Scalar::ofReal(attention.scale)},
       {"normalization", Scalar::ofText(normalize)},
-      {"empty_row", Scalar::ofText(emptyRow)},
-      {"temperature", Scalar::ofReal(temperature)}};
-  if (inputs.causal > 0) {
-    attributes["causal"] = Scalar::ofInteger(inputs.causal);
-  }
+      {"empty_row", Scalar::ofText(emptyRow)}};
   if (attention.blocks) {
     attributes["block"] = Scalar::ofInteger(attention.blocks->size);
   }
@@ -207,10 +204,15 @@ ValueRef attendDensely(LayerContext &layer, DenseAttention attention) {
   layer.attachScores(*scores);
   if (givesScores) {
     // In front of masks and softmax, and of the keys of tokens alone.
-    layer.addResult("scores",
-                    {DType::F32, {query[0], inputs.heads, query[1], keys}},
-                    {"query", "key", "score_vector", "score_bias", "bias_index",
-                     "captured"});
+    std::vector<ValueRef> read = scores->ofScores;
+    read.insert(read.end(), {inputs.query, inputs.key});
+    for (const auto &[role, value] : attention.operands) {
+      if (role == "score_vector") {
+        read.push_back(value);
+      }
+    }
+    layer.addResult(
+        "scores", {DType::F32, {query[0], inputs.heads, query[1], keys}}, read);
   }
   return layer.hasFailed() ? poison : pooled;
 }

@@ -333,7 +333,7 @@ ValueRef LayerContext::emit(const char *mnemonic, const std::string &below,
 }
 
 void LayerContext::addResult(const std::string &name, ValueType type,
-                             std::vector<std::string> operands) {
+                             const std::vector<ValueRef> &operands) {
   if (failed || !elaborator.checkSize(type.shape, *layer.node) ||
       !elaborator.spend(unitsOfValue, *layer.node) ||
       !elaborator.spendPath(path, *layer.node)) {
@@ -345,8 +345,9 @@ void LayerContext::addResult(const std::string &name, ValueType type,
       std::move(type), operation.path + "." + name, layer.nameRange);
   elaborator.program->furtherResults[operation.result].push_back(
       {name, value.number()});
-  if (!operands.empty()) {
-    elaborator.program->operandsOfResult[value.number()] = std::move(operands);
+  for (ValueRef operand : operands) {
+    elaborator.program->operandsOfResult[value.number()].insert(
+        operand.number());
   }
   more.push_back({name, value});
 }

@@ -35,7 +35,7 @@ std::map<std::string, LayerBuilder> ownBuilders();
 /// "score" and "keep"; what the layer says comes after it: its "score" is what
 /// this one gives, and a key is kept where both keep it.
 struct KindScores {
-  /// Empty: the scaled similarity, and every key.
+  /// Empty: the similarity with its factor, and every key.
   std::string score, keep;
   /// What other names in them mean: numbers, and values whose elements they
   /// read.
@@ -45,11 +45,25 @@ struct KindScores {
   bool isEmpty() const { return score.empty() && keep.empty(); }
 };
 
+/// What an attention says of its scores without an expression. Values are
+/// absent where there is none, and have the shapes that ScoreBuilder asks for.
+struct BuiltInScores {
+  /// A factor on the similarity, and a divisor in front of a softmax.
+  double scale = 1, temperature = 1;
+  /// Rows that see each other in a causal attention; 0: not causal.
+  int64_t causal = 0;
+  /// Numbers that are added, and which of their first axis a batch entry has.
+  ValueRef bias = {}, biasEntries = {};
+  /// Booleans of keys, and of pairs of a query and a key.
+  ValueRef valid = {}, mask = {};
+};
+
 /// What is said of scores, and the values that they read.
 struct LayerScores {
-  /// Null where it says nothing.
   std::shared_ptr<const ScoreProgram> program;
   std::vector<ValueRef> captured;
+  /// Those of them that scores depend on in front of masks.
+  std::vector<ValueRef> ofScores;
 };
 
 class LayerContext {
@@ -167,15 +181,16 @@ public:
   ValueRef emit(const char *mnemonic, const std::string &below,
                 Operands operands, Attributes attributes, ValueType type);
   /// Another result of the operation that was emitted last, which the dialect
-  /// and readers of the layer know by `name`. It depends on the operands of the
-  /// dialect's names `operands` alone, or on all if there is none.
+  /// and readers of the layer know by `name`. It depends on the `operands`
+  /// alone, or on all if there is none.
   void addResult(const std::string &name, ValueType type,
-                 std::vector<std::string> operands = {});
+                 const std::vector<ValueRef> &operands = {});
 
-  /// What the kind, and "score" and "keep", say of queries and keys; nothing
-  /// after a mistake.
+  /// What is built in, what the kind, and what "score" and "keep" say of
+  /// queries and keys; nothing after a mistake.
   std::optional<LayerScores> readScores(const ScoreExtents &extents,
-                                        const KindScores &kind = {});
+                                        const KindScores &kind = {},
+                                        const BuiltInScores &builtIn = {});
   /// Gives the scores to the operation that was emitted last, whose operands
   /// "captured" are their values.
   void attachScores(const LayerScores &scores);

@@ -218,10 +218,8 @@ static bool dependsOn(const Program &program, const ProgramOperation &operation,
   auto some = program.operandsOfResult.find(value);
   return std::any_of(operation.operands.begin(), operation.operands.end(),
                      [&](const auto &operand) {
-                       bool isRead =
-                           some == program.operandsOfResult.end() ||
-                           std::count(some->second.begin(), some->second.end(),
-                                      operand.first) > 0;
+                       bool isRead = some == program.operandsOfResult.end() ||
+                                     some->second.count(operand.second) > 0;
                        return isRead && values.count(operand.second) > 0;
                      });
 }
@@ -262,7 +260,7 @@ static void addOperands(const Program &program,
                         const ProgramOperation &operation,
                         std::set<int> &live) {
   bool readsAll = live.count(operation.result) > 0;
-  std::set<std::string_view> read;
+  std::set<int> read;
   for (const auto &[name, value] : program.furtherResultsOf(operation)) {
     auto some = program.operandsOfResult.find(value);
     if (live.count(value) && some != program.operandsOfResult.end()) {
@@ -272,7 +270,7 @@ static void addOperands(const Program &program,
     }
   }
   for (const auto &[name, value] : operation.operands) {
-    if (readsAll || read.count(name)) {
+    if (readsAll || read.count(value)) {
       live.insert(value);
     }
   }

@@ -16,6 +16,7 @@
 #include "frontend/elaborate/ScoreProgram.h"
 
 #include <array>
+#include <set>
 
 namespace hova::frontend {
 
@@ -130,8 +131,7 @@ struct ProgramOperation {
   std::vector<std::pair<std::string, int>> operands;
   std::map<std::string, Scalar> attributes;
   int result = -1;
-  /// Index into Program::scores of what an attention says of its scores, or -1:
-  /// operations are many, and few have any.
+  /// Index into Program::scores of what an attention says of its scores, or -1.
   int scores = -1;
   /// Index into Program::layers.
   size_t layer = 0;
@@ -183,17 +183,16 @@ struct Program {
   /// The results of an operation besides its first, with the dialect's names
   /// for them, by the number of the first.
   std::map<int, std::vector<std::pair<std::string, int>>> furtherResults;
-  /// The operands that a further result depends on, with the dialect's names
-  /// for them, by the number of the result; one that is not here depends on
-  /// all.
-  std::map<int, std::vector<std::string>> operandsOfResult;
+  /// The operands that a further result depends on, by the number of the
+  /// result; one that is not here depends on all.
+  std::map<int, std::set<int>> operandsOfResult;
 
   const std::vector<std::pair<std::string, int>> &
   furtherResultsOf(const ProgramOperation &operation) const;
 
   const ProgramWeight *findWeight(std::string_view name) const;
 
-  /// Null where an attention says nothing of its scores.
+  /// Null of operations that have no scores.
   const ScoreProgram *scoresOf(const ProgramOperation &operation) const {
     return operation.scores < 0
                ? nullptr

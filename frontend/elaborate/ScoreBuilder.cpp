@@ -57,7 +57,7 @@ std::optional<int> ScoreBuilder::finish(const Expression &expression,
 bool ScoreBuilder::addScore(const Expression &expression) {
   knowsScore = true;
   std::optional<int> term = finish(expression, Type::Number);
-  result.score = term.value_or(-1);
+  result.score = result.carried = term.value_or(-1);
   return term.has_value();
 }
 
@@ -186,17 +186,15 @@ ScoreBuilder::Result ScoreBuilder::named(const Node &node) {
                  : fail(node, "unknown name " + inQuotes(name));
   }
   switch (*found) {
-  case ScoreName::Score:
+  case ScoreName::Score: {
     if (!knowsScore) {
       return fail(node, "\"score\" is known in \"score\" alone: what is kept "
                         "depends on indices and values");
     }
-    if (result.score >= 0) {
-      Operand before;
-      before.term = result.score;
-      return before;
-    }
-    return made({Op::Score, Type::Number, {}});
+    Operand before;
+    before.term = result.score;
+    return before;
+  }
   case ScoreName::Batch:
     break;
   case ScoreName::Head:

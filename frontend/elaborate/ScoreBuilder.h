@@ -10,7 +10,8 @@
 //   bias[head, .. + 31]    every index is compared with the size of its axis
 //
 // so that no program reads beside a value, whatever it is fed. A condition
-// narrows nothing: `min` and `max` do.
+// narrows nothing: `min` and `max` do. What is built in, such as biases and
+// masks, adds its terms around those of expressions.
 //
 //===----------------------------------------------------------------------===//
 
@@ -50,7 +51,8 @@ public:
   /// The byte of the description that one of an expression is.
   using FindPlace = std::function<size_t(size_t)>;
 
-  explicit ScoreBuilder(const ScoreExtents &extents) : extents(extents) {}
+  /// Begins with the similarity, whose factor is `scale`.
+  ScoreBuilder(const ScoreExtents &extents, double scale);
 
   /// What names mean in the expressions that follow, and where these stand.
   void enter(Lookup names, FindTable tablesOfNames, FindPlace places) {
@@ -64,6 +66,24 @@ public:
   // tells.
   bool addScore(const Expression &expression);
   bool addKeep(const Expression &expression);
+
+  // What is built in (BuiltInScores.cpp), whose values have the shapes that it
+  // asks for.
+
+  /// Adds the element for a batch entry, head, query and key of a value that
+  /// broadcasts to [batch, heads, queries, keys]; `entries` [entries]: which
+  /// one of its first axis a batch entry has, in turn.
+  void addBias(const ScoreTable &bias,
+               const std::optional<ScoreTable> &entries);
+  /// Divides scores; what others read is in front of it.
+  void divide(double temperature);
+  /// Keeps keys whose group of `group` rows is not after the query's, the last
+  /// queries being beside the last keys: in front of all that is kept so far.
+  void keepEarlier(int64_t group);
+  /// Keeps keys by booleans [batch, keys], or of what broadcasts as a bias
+  /// does.
+  void keepValid(const ScoreTable &valid);
+  void keepMasked(const ScoreTable &mask);
 
   /// Without a message, the mistake was reported.
   const TextError &failure() const { return error; }
@@ -145,6 +165,11 @@ private:
   Operand made(ScoreTerm term, IntegerSpan span = {}, int unknown = -1);
   int add(ScoreTerm term);
   void placeTerms(const Node &node);
+  void placeBuiltIn();
+  int integerTerm(int64_t value);
+  int indexTerm(Op op) { return add({op, Type::Integer, {}}); }
+  int broadcastElement(const ScoreTable &table, Type type, int entry);
+  void keep(int term);
   std::optional<int> number(const Node &node, const Operand &operand);
   /// `ofAnySize`: one of 64 bits does.
   std::optional<int> integer(const Node &node, const Operand &operand,
@@ -161,6 +186,7 @@ private:
   ScoreProgram result;
   /// How many terms have their places.
   size_t placed = 0;
+  /// Whether "score" is known: in a "keep" it is not.
   bool knowsScore = false;
   std::map<int, ScoreTable> tables;
   using Key =

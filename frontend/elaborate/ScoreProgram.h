@@ -1,10 +1,11 @@
-//===- ScoreProgram.h - Scores of a description's own -----------*- C++ -*-===//
+//===- ScoreProgram.h - What an attention says of its scores ----*- C++ -*-===//
 //
 // SPDX-License-Identifier: Apache-2.0
 //
-// What "score" and "keep" of an attention compute for one query and one key, as
-// a list of terms, each of which uses earlier ones. Names are gone: parameters
-// are constants and are folded, equal terms are made once, and values are the
+// What an attention computes for one query and one key, as a list of terms,
+// each of which uses earlier ones: its factor, biases and masks as well as
+// "score" and "keep" of the description. Names are gone: parameters are
+// constants and are folded, equal terms are made once, and values are the
 // operands "captured" of the operation. Every index is inside of its axis, and
 // every integer fits into 32 bits (but for those of an i64 that are compared or
 // bounded), for all that batch, head, query and key can be.
@@ -35,7 +36,7 @@ struct ScoreTerm {
   enum class Type { Number, Integer, Boolean };
   enum class Op {
     Constant, ///< `real`, or `integer`, which is 0 or 1 of a boolean
-    Score,    ///< the scaled similarity
+    Similarity,
     // Indices of the operation; in windows, `Batch` counts windows too.
     Batch,
     Head,
@@ -85,15 +86,30 @@ struct ScoreTerm {
   /// low <= x < high, where it is known of an integer that is read.
   std::optional<std::array<int64_t, 2>> range = {};
   /// The byte of the description where the expression begins that first needed
-  /// the term; no part of what it computes.
+  /// the term, or `ofLayer` of what is built in; no part of what it computes.
   size_t place = 0;
+  static constexpr size_t ofLayer = SIZE_MAX;
+
+  bool operator==(const ScoreTerm &other) const {
+    return op == other.op && type == other.type && operands == other.operands &&
+           real == other.real && integer == other.integer &&
+           capture == other.capture && range == other.range &&
+           place == other.place;
+  }
 };
 
 struct ScoreProgram {
   std::vector<ScoreTerm> terms;
-  /// A number and a boolean; -1 where the description says nothing.
-  int score = -1;
+  /// A number: what a softmax takes, and the same in front of a temperature,
+  /// which others may read.
+  int score = -1, carried = -1;
+  /// A boolean; -1: every key is kept.
   int keep = -1;
+
+  bool operator==(const ScoreProgram &other) const {
+    return terms == other.terms && score == other.score &&
+           carried == other.carried && keep == other.keep;
+  }
 };
 
 } // namespace hova::frontend

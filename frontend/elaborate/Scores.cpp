@@ -136,33 +136,79 @@ bool LayerContext::addLayerScores(ScoreBuilder &builder,
   return !failed;
 }
 
-std::optional<LayerScores> LayerContext::readScores(const ScoreExtents &extents,
-                                                    const KindScores &kind) {
-  LayerScores scores;
-  if (layer.scores.empty() && kind.isEmpty()) {
-    return scores;
+/// The captured values that a term depends on. Terms use earlier ones.
+static std::vector<ValueRef> valuesOf(const ScoreProgram &program, int whole,
+                                      const std::vector<ValueRef> &captured) {
+  std::vector<bool> isUsed(program.terms.size());
+  isUsed[static_cast<size_t>(whole)] = true;
+  std::vector<ValueRef> values;
+  for (size_t i = program.terms.size(); i-- > 0;) {
+    const ScoreTerm &term = program.terms[i];
+    for (int operand : term.operands) {
+      isUsed[static_cast<size_t>(operand)] =
+          isUsed[static_cast<size_t>(operand)] || isUsed[i];
+    }
+    if (isUsed[i] && term.capture >= 0) {
+      values.push_back(captured[static_cast<size_t>(term.capture)]);
+    }
   }
-  ScoreBuilder builder(extents);
+  return values;
+}
+
+std::optional<LayerScores>
+LayerContext::readScores(const ScoreExtents &extents, const KindScores &kind,
+                         const BuiltInScores &builtIn) {
+  LayerScores scores;
+  auto table = [&](ValueRef value) {
+    return value ? std::optional(capture(value, "", scores.captured))
+                 : std::nullopt;
+  };
+  std::optional<ScoreTable> bias = table(builtIn.bias),
+                            entries = table(builtIn.biasEntries),
+                            mask = table(builtIn.mask),
+                            valid = table(builtIn.valid);
+  ScoreBuilder builder(extents, builtIn.scale);
+  size_t before = builder.program().terms.size();
   if (!addKindScores(kind, builder, scores.captured) ||
       !addLayerScores(builder, scores.captured)) {
     return std::nullopt;
   }
-  auto terms = static_cast<int64_t>(builder.program().terms.size());
+  // What is built in is of a bounded size, which the layer's turn pays for.
+  auto terms = static_cast<int64_t>(builder.program().terms.size() - before);
   failed |= !elaborator.spend(unitsOfTerm * terms, *layer.node);
   if (failed) {
     return std::nullopt;
   }
+  if (bias) {
+    builder.addBias(*bias, entries);
+  }
+  builder.divide(builtIn.temperature);
+  if (builtIn.causal > 0) {
+    builder.keepEarlier(builtIn.causal);
+  }
+  if (valid) {
+    builder.keepValid(*valid);
+  }
+  if (mask) {
+    builder.keepMasked(*mask);
+  }
   scores.program = std::make_shared<ScoreProgram>(builder.program());
+  scores.ofScores =
+      valuesOf(*scores.program, scores.program->carried, scores.captured);
   return scores;
 }
 
+/// Layers beside each other that say the same have one program.
 void LayerContext::attachScores(const LayerScores &scores) {
-  if (failed || !scores.program) {
+  if (failed) {
     return;
   }
   Program &program = *elaborator.program;
-  program.operations.back().scores = static_cast<int>(program.scores.size());
-  program.scores.push_back(scores.program);
+  if (program.scores.empty() || !(*program.scores.back() == *scores.program)) {
+    program.scores.push_back(scores.program);
+  }
+  program.operations.back().scores =
+      static_cast<int>(program.scores.size()) - 1;
 }
 
 } // namespace hova::frontend

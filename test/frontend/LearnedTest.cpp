@@ -71,8 +71,8 @@ TEST(Learned, is_nothing_where_it_is_left_out) {
   Read with(text("on")), without(text("not on"));
   ASSERT_TRUE(with.program) << with.printed();
   ASSERT_TRUE(without.program) << without.printed();
-  EXPECT_EQ(with.reads("y.a", "score_bias"), "bias.weight");
-  EXPECT_EQ(without.reads("y.a", "score_bias"), "nothing");
+  EXPECT_EQ(with.reads("y.a", "captured"), "bias.weight");
+  EXPECT_EQ(without.reads("y.a", "captured"), "nothing");
   EXPECT_TRUE(without.program->weights.empty());
   // Where a value is needed there is an error, and one alone.
   Read needed(around(

@@ -83,9 +83,18 @@ TEST(Program, splits_composite_operators_into_named_operations) {
   EXPECT_EQ(read.type("y.query"), "f32 [2, 4, 6]");
   EXPECT_EQ(read.type("y.value"), "f32 [2, 4, 10]");
   EXPECT_EQ(read.type("y"), "f32 [2, 4, 10]");
-  EXPECT_EQ(read.find("y")->attributes.at("causal").integer, 1);
   EXPECT_EQ(read.find("y")->attributes.at("require").text, "fused");
-  EXPECT_DOUBLE_EQ(read.find("y")->attributes.at("scale").real,
+  using Op = frontend::ScoreTerm::Op;
+  const frontend::ScoreProgram *scores =
+      read.program->scoresOf(*read.find("y"));
+  ASSERT_NE(scores, nullptr);
+  auto term = [&](int number) {
+    return scores->terms.at(static_cast<size_t>(number));
+  };
+  EXPECT_EQ(term(scores->keep).op, Op::LessEqual);
+  ASSERT_EQ(term(scores->score).op, Op::Multiply);
+  EXPECT_EQ(term(term(scores->score).operands[0]).op, Op::Similarity);
+  EXPECT_DOUBLE_EQ(term(term(scores->score).operands[1]).real,
                    1 / std::sqrt(3.0));
   EXPECT_EQ(read.reads("y.horizontal", "heads_in"), "y");
   EXPECT_EQ(read.reads("y.output", "x"), "y.horizontal");
@@ -95,6 +104,39 @@ TEST(Program, splits_composite_operators_into_named_operations) {
       read.program->values[read.program->findWeight("y.vertical.input")->value]
           .type.str(),
       "f32 [8, 1]");
+}
+
+TEST(Program, writes_masks_and_biases_as_written_scores_are) {
+  Read read(around(
+      R"({"name": "bias", "op": "weight", "shape": [1, 2, 1, "n"]},
+    {"name": "a", "op": "attention", "query": "x", "key": "x", "value": "x", "heads": 2, "temperature": 2, "causal": true,
+     "score_bias": "bias", "key_valid": "valid", "scores": true, "keep": "valid[batch, key]"},
+    {"name": "y", "op": "softmax", "input": "a.scores"})"));
+  ASSERT_TRUE(read.program) << read.printed();
+  const frontend::ProgramOperation *attention = read.find("a");
+  std::vector<std::string> captured;
+  for (const auto &[role, value] : attention->operands) {
+    if (role == "captured") {
+      captured.push_back(read.program->values[static_cast<size_t>(value)].path);
+    }
+  }
+  // A value that several of them read is one operand.
+  EXPECT_EQ(captured, (std::vector<std::string>{"bias.weight", "valid"}));
+  const frontend::ScoreProgram &scores = *read.program->scoresOf(*attention);
+  using Op = frontend::ScoreTerm::Op;
+  auto term = [&](int number) {
+    return scores.terms.at(static_cast<size_t>(number));
+  };
+  EXPECT_EQ(term(scores.score).op, Op::Divide);
+  EXPECT_EQ(term(scores.score).operands[0], scores.carried);
+  EXPECT_EQ(term(scores.carried).op, Op::Add);
+  EXPECT_EQ(term(scores.keep).op, Op::And);
+  // What is read of the scores is in front of the masks.
+  const auto &further = read.program->furtherResultsOf(*attention);
+  ASSERT_EQ(further.size(), 1u);
+  auto needed = read.program->operandsOfResult.at(further[0].second);
+  EXPECT_TRUE(needed.count(read.program->findWeight("bias.weight")->value));
+  EXPECT_EQ(needed.size(), 2u) << "x and the bias";
 }
 
 TEST(Program, warns_of_weights_that_no_read_result_needs) {

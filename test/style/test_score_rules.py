@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which key counts for which query is data of a region (dialect/score/ScoreRegion.h).
 
-A description writes it once (frontend/ImportOperations.cpp), the evaluator runs it, and one
-file a target expands it. A recipe that named padding, a causal limit, a mask or a bias
+The frontend writes it once (frontend/elaborate/ScoreBuilder.h), what is built in as what a
+description says; the evaluator runs it, and one file a target expands it. A recipe that named padding, a causal limit, a mask or a bias
 would be a second place.
 """
 
@@ -38,6 +38,17 @@ def test_no_recipe_has_a_rule_of_masks():
     recipes = files(".cpp", ".h", under="codegen/cpu/recipes/") + files(".cpp", ".h", under="codegen/cuda/recipes/")
     assert len(recipes) > 40
     assert {path.as_posix() for path in recipes if RULES.search(code(path))} == LINEAR_ATTENTION
+
+
+# What layers call the masks that are built in: the importer knows none of them.
+MASKS = re.compile(r'"(?:score_bias|bias_index|key_valid|mask|causal|temperature|scale)"')
+
+
+def test_the_importer_writes_scores_without_knowing_masks():
+    importers = [path for path in files(".cpp", ".h", under="frontend/") if path.parent.as_posix() == "frontend"]
+    users = {path.name for path in importers if MASKS.search(code(path))}
+    # The name of an operator of its own.
+    assert users == {"OwnOperators.cpp"}
 
 
 def test_one_file_a_target_expands_the_region():
