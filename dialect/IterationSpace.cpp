@@ -180,13 +180,13 @@ IterationSpace elementwiseSpace(Operation *op) {
     axes.push_back(builder.parallel("column", shape.back()));
   }
   for (auto [index, operand] : llvm::enumerate(op->getOperands())) {
-    ArrayRef<int64_t> own = shapeOf(operand);
-    SmallVector<AffineExpr> read(ArrayRef(axes).take_back(own.size()));
-    if (!own.empty() && own.back() == 1) {
+    ArrayRef<int64_t> sizes = shapeOf(operand);
+    SmallVector<AffineExpr> read(ArrayRef(axes).take_back(sizes.size()));
+    if (!sizes.empty() && sizes.back() == 1) {
       read.back() = builder.constant(0); // a column for all columns
     }
     for (auto [axis, size, expr] :
-         llvm::zip(own, shape.take_back(own.size()), read)) {
+         llvm::zip(sizes, shape.take_back(sizes.size()), read)) {
       if (axis == 1 && size != 1) {
         expr = builder.constant(0); // a row for all rows
       }

@@ -10,7 +10,7 @@ using namespace llvm;
 
 namespace hova {
 
-static constexpr OptionalPass ownPasses[] = {
+static constexpr OptionalPass builtInPasses[] = {
     {"hova-normalize-linear-chains", /*reassociates=*/true},
     {"hova-normalize-token-projections", /*reassociates=*/true},
     {"hova-propagate-demanded-rows", /*reassociates=*/false},
@@ -24,7 +24,8 @@ static constexpr OptionalPass ownPasses[] = {
 };
 
 SmallVector<OptionalPass> getOptionalPasses() {
-  SmallVector<OptionalPass> passes(std::begin(ownPasses), std::end(ownPasses));
+  SmallVector<OptionalPass> passes(std::begin(builtInPasses),
+                                   std::end(builtInPasses));
   for (const Extension &extension : getRegisteredExtensions()) {
     if (StringRef name = extension.getOptionalName(); !name.empty()) {
       passes.push_back({name, extension.use == ExtensionUse::reassociating});

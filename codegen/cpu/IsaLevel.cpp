@@ -70,12 +70,12 @@ static bool hasAvx2(ArrayRef<StringRef> features) {
 /// How many features one of the two has and the other has not.
 static size_t differences(ArrayRef<StringRef> features,
                           const StringMap<bool> &machine) {
-  size_t shared = 0, own = 0;
+  size_t shared = 0, all = 0;
   for (const auto &feature : machine) {
-    own += feature.second;
+    all += feature.second;
     shared += feature.second && is_contained(features, feature.first());
   }
-  return own + features.size() - 2 * shared;
+  return all + features.size() - 2 * shared;
 }
 
 /// ":gfni:no-adx", what a machine has and a processor has not, and the other
@@ -105,9 +105,9 @@ std::string nameOfMachine(StringRef cpu, const StringMap<bool> &features) {
   StringRef best = cpu;
   size_t least = differences(featuresOf(cpu), features);
   for (StringRef name : known) {
-    SmallVector<StringRef> own = featuresOf(name);
-    if (size_t count = differences(own, features);
-        count < least && hasAvx2(own)) {
+    SmallVector<StringRef> candidate = featuresOf(name);
+    if (size_t count = differences(candidate, features);
+        count < least && hasAvx2(candidate)) {
       least = count;
       best = name;
     }

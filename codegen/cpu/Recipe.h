@@ -42,16 +42,17 @@ template <typename OpT> int64_t noScratch(OpT, const CpuSchedule &) {
 /// The recipe of `OpT` that two functions make: `emit` writes the loops, which
 /// cannot fail where it returns nothing, and `scratch` tells how many bytes of
 /// a thread's scratch they use.
-template <typename Own, typename OpT, auto emit, auto scratch = noScratch<OpT>>
-struct CpuRecipe : CpuRecipeOpInterface::ExternalModel<Own, OpT> {
+template <typename Recipe, typename OpT, auto emit,
+          auto scratch = noScratch<OpT>>
+struct CpuRecipe : CpuRecipeOpInterface::ExternalModel<Recipe, OpT> {
   llvm::LogicalResult emitLoops(mlir::Operation *op,
                                 KernelEmitter &emitter) const {
-    auto own = llvm::cast<OpT>(op);
-    if constexpr (std::is_void_v<decltype(emit(emitter, own))>) {
-      emit(emitter, own);
+    auto anchor = llvm::cast<OpT>(op);
+    if constexpr (std::is_void_v<decltype(emit(emitter, anchor))>) {
+      emit(emitter, anchor);
       return llvm::success();
     } else {
-      return emit(emitter, own);
+      return emit(emitter, anchor);
     }
   }
   int64_t getScratchBytes(mlir::Operation *op,

@@ -18,9 +18,9 @@ namespace hova {
 /// in.
 class Compiler {
 public:
-  Compiler(mlir::ModuleOp imported, CompileOptions ownOptions,
+  Compiler(mlir::ModuleOp imported, CompileOptions settings,
            const WeightProvider &weights)
-      : imported(imported), options(std::move(ownOptions)),
+      : imported(imported), options(std::move(settings)),
         levels(options.target->getLevels()), weights(weights) {
     if (!options.debugLines.empty()) {
       lines.emplace(options.debugLines);

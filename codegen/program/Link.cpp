@@ -4,8 +4,8 @@
 #include "codegen/program/Link.h"
 
 #include "codegen/program/Linker.h"
-#include "codegen/program/OwnFile.h"
 #include "codegen/program/Process.h"
+#include "codegen/program/ShippedFile.h"
 #include "codegen/program/WeightSection.h"
 
 #include "llvm/ADT/SmallString.h"
@@ -65,7 +65,7 @@ llvm::Error addKind(std::vector<std::string> &arguments,
   if (!options.runtime.empty()) {
     file += "-" + options.runtime;
   }
-  auto runtime = findOwnFile(file + ".o");
+  auto runtime = findShippedFile(file + ".o");
   if (!runtime) {
     return runtime.takeError();
   }
@@ -250,7 +250,7 @@ bool isIdentifier(llvm::StringRef text) {
 } // namespace
 
 llvm::Expected<std::string> makeLibraryHeader(llvm::StringRef prefix) {
-  auto path = findOwnFile("hova_runtime.h");
+  auto path = findShippedFile("hova_runtime.h");
   if (!path) {
     return path.takeError();
   }

@@ -3,8 +3,8 @@
 
 #include "codegen/program/Linker.h"
 
-#include "codegen/program/OwnFile.h"
 #include "codegen/program/Process.h"
+#include "codegen/program/ShippedFile.h"
 #include "codegen/program/WeightSection.h"
 
 #include "llvm/Support/Errno.h"
@@ -61,7 +61,7 @@ private:
 /// One that came with hova, else the one of the system that hova was built
 /// with.
 static std::string findLinker() {
-  auto linker = findOwnFile("ld.lld");
+  auto linker = findShippedFile("ld.lld");
   if (linker) {
     return *linker;
   }

@@ -19,7 +19,7 @@ namespace hova {
 
 using LinkedFile = std::vector<char>;
 
-/// Runs the linker that came with hova (`ld.lld`, see OwnFile.h) or, where
+/// Runs the linker that came with hova (`ld.lld`, see ShippedFile.h) or, where
 /// there is none, the one that hova was built with, and returns what it writes
 /// to standard output, a whole ELF file.
 ///

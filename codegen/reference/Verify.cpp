@@ -49,14 +49,14 @@ llvm::SmallVector<HostTensor> hova::makeInputs(const hova_program &program,
   for (uint32_t i = 0; i < program.num_inputs; ++i) {
     const hova_tensor_info &info = program.inputs[i];
     llvm::ArrayRef<int64_t> shape(info.dims, info.rank);
-    uint64_t own = seed * 1000003 + static_cast<uint64_t>(index) * 1009 + i;
+    uint64_t draw = seed * 1000003 + static_cast<uint64_t>(index) * 1009 + i;
     if (info.dtype == HOVA_BOOL) {
-      inputs.push_back(makeMask(shape, kind, own));
+      inputs.push_back(makeMask(shape, kind, draw));
     } else if (info.dtype == HOVA_I32 || info.dtype == HOVA_I64) {
-      inputs.push_back(makeIds(shape, info.lower, info.upper, kind, own));
+      inputs.push_back(makeIds(shape, info.lower, info.upper, kind, draw));
     } else {
       inputs.push_back(
-          roundTo(makeNumbers(shape, kind, own, storage), storage));
+          roundTo(makeNumbers(shape, kind, draw, storage), storage));
     }
   }
   return inputs;

@@ -292,8 +292,8 @@ static LogicalResult verifyBinary(Operation *op) {
   bool repeats =
       rhs.size() <= lhs.size() &&
       llvm::all_of(llvm::zip(lhs.take_back(rhs.size()), rhs), [](auto pair) {
-        auto [size, own] = pair;
-        return own == 1 || agree(size, own);
+        auto [size, repeated] = pair;
+        return repeated == 1 || agree(size, repeated);
       });
   if (!repeats) { // C1
     return op->emitOpError("expects every axis of rhs, counted from the last, "

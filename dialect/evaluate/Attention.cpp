@@ -65,7 +65,7 @@ private:
 
 } // namespace
 
-/// Blocks that the queries of block `own` see, as often as they do.
+/// Blocks that the queries of block `queryBlock` see, as often as they do.
 SmallVector<int64_t> Attention::seenBlocks(int64_t head,
                                            int64_t queryBlock) const {
   bool seesAll = queryBlock == 0 || queryBlock == blocks - 1;
@@ -91,7 +91,7 @@ SmallVector<int64_t> Attention::seenBlocks(int64_t head,
   return seen;
 }
 
-/// The keys that the queries of block `own` see, as often as they do.
+/// The keys that the queries of block `queryBlock` see, as often as they do.
 std::vector<int64_t> Attention::seenKeys(int64_t head,
                                          int64_t queryBlock) const {
   std::vector<int64_t> seen;
@@ -228,7 +228,7 @@ static std::vector<T> pool(const Attention &attention,
   std::vector<T> pooled(count * width);
   multiply(probabilities.data(), MatrixView<T>{v.data(), width, 1}, nullptr,
            pooled.data(), count, columns, width, /*parallel=*/false);
-  if (llvm::all_of(v, [](T own) { return std::isfinite(own); })) {
+  if (llvm::all_of(v, [](T number) { return std::isfinite(number); })) {
     return pooled;
   }
   llvm::fill(pooled, T(0));
@@ -247,16 +247,16 @@ template <typename T> struct AttentionNumbers {
   const T *query, *key, *value, *scoreVector, *memoryKey, *memoryValue;
 };
 
-/// The queries of block `own` of one batch entry and head of the result.
+/// The queries of block `block` of one batch entry and head of the result.
 template <typename T>
 static void attend(const Attention &attention, int64_t entry, int64_t head,
-                   int64_t own, const AttentionNumbers<T> &numbers, T *result,
+                   int64_t block, const AttentionNumbers<T> &numbers, T *result,
                    T *given) {
   // Consecutive heads of queries share one of keys.
   int64_t shared = head / (attention.heads / attention.keyHeads);
-  int64_t end = std::min((own + 1) * attention.block, attention.queries);
-  auto queries = llvm::seq(own * attention.block, end);
-  std::vector<int64_t> keys = attention.seenKeys(head, own);
+  int64_t end = std::min((block + 1) * attention.block, attention.queries);
+  auto queries = llvm::seq(block * attention.block, end);
+  std::vector<int64_t> keys = attention.seenKeys(head, block);
   // Keys or values, then the slots, which all batch entries share. Where there
   // are some, all keys are seen.
   ArrayRef<int64_t> tokens(keys);

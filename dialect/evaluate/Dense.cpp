@@ -258,13 +258,13 @@ LogicalResult ActivationOp::evaluate(ArrayRef<HostTensor> operands,
 }
 
 /// How far one step along each axis of `shape` leads in a value of the shape
-/// `own`, whose axes are counted from the last: nowhere where it repeats.
-static SmallVector<int64_t> repeatingSteps(ArrayRef<int64_t> own,
+/// `repeated`, whose axes are counted from the last: nowhere where it repeats.
+static SmallVector<int64_t> repeatingSteps(ArrayRef<int64_t> repeated,
                                            ArrayRef<int64_t> shape) {
   SmallVector<int64_t> steps(shape.size(), 0);
   int64_t step = 1;
-  for (size_t i = 1; i <= own.size(); ++i) {
-    int64_t size = own[own.size() - i];
+  for (size_t i = 1; i <= repeated.size(); ++i) {
+    int64_t size = repeated[repeated.size() - i];
     steps[shape.size() - i] = size == 1 ? 0 : step;
     step *= size;
   }

@@ -406,8 +406,8 @@ template <typename T> bool ScoreRow<T>::runIntegers(Operation *op) {
 
 template <typename T> std::vector<bool> HeadScores<T>::findKept(int64_t query) {
   constexpr T none = -std::numeric_limits<T>::infinity();
-  const std::vector<T> &scores = own.scores();
-  const std::vector<int64_t> &isKept = own.kept();
+  const std::vector<T> &scores = ofRaw.scores();
+  const std::vector<int64_t> &isKept = ofRaw.kept();
   std::vector<bool> kept(zeros.size());
   const std::vector<T> *scoresOfZero = nullptr;
   for (size_t j = 0; j < kept.size(); ++j) {

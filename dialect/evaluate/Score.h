@@ -77,19 +77,19 @@ template <typename T> class HeadScores {
 public:
   HeadScores(ScoreRegion region, llvm::ArrayRef<const HostTensor *> captured,
              llvm::ArrayRef<int64_t> keys, int64_t batch, int64_t head)
-      : batch(batch), head(head), own(region, captured, keys),
+      : batch(batch), head(head), ofRaw(region, captured, keys),
         ofZero(region, captured, keys), zeros(keys.size()) {}
 
   ScoreRow<T> &run(int64_t query, const T *raw) {
-    own.run(batch, head, query, raw);
-    return own;
+    ofRaw.run(batch, head, query, raw);
+    return ofRaw;
   }
   /// Whether each key is kept for `query`, for which it was run.
   std::vector<bool> findKept(int64_t query);
 
 private:
   int64_t batch, head;
-  ScoreRow<T> own, ofZero;
+  ScoreRow<T> ofRaw, ofZero;
   std::vector<T> zeros;
 };
 

@@ -112,7 +112,7 @@ const RoleInfo *OperatorInfo::role(std::string_view name) const {
 
 std::deque<OperatorInfo> &growingVocabulary() {
   static std::deque<OperatorInfo> operators = [] {
-    std::vector<OperatorInfo> known = ownOperators();
+    std::vector<OperatorInfo> known = builtInOperators();
     return std::deque<OperatorInfo>(known.begin(), known.end());
   }();
   return operators;

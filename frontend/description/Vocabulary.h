@@ -108,8 +108,8 @@ const std::deque<OperatorInfo> &vocabulary();
 std::deque<OperatorInfo> &growingVocabulary();
 
 /// hova's own operators. Declared for the vocabulary; defined by the room that
-/// has operators (frontend/OwnOperators.cpp).
-std::vector<OperatorInfo> ownOperators();
+/// has operators (frontend/BuiltInOperators.cpp).
+std::vector<OperatorInfo> builtInOperators();
 
 /// Adds an operator, before any description is read. Returns what is wrong with
 /// it: a name that another operator has, or that no layer can have; a key that

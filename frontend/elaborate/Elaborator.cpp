@@ -19,8 +19,8 @@ namespace {
 constexpr int64_t maxRepeat = 200000;
 
 /// Where the weights of the layer at `path` are unless it says otherwise.
-std::string ownWeightPath(const Environment &environment,
-                          const std::string &path) {
+std::string defaultWeightPath(const Environment &environment,
+                              const std::string &path) {
   return environment.weightPath + path.substr(environment.path.size());
 }
 
@@ -246,7 +246,7 @@ EntityPtr Elaborator::expandOnce(const LayerSpec &layer,
     return valueEntity(poison);
   }
   weightPaths.emplace(path, *weightPath);
-  if (*weightPath != ownWeightPath(environment, path)) {
+  if (*weightPath != defaultWeightPath(environment, path)) {
     inner.borrower = &layer;
   }
   if (layer.block) {
@@ -267,7 +267,7 @@ std::optional<std::string> Elaborator::weightPathOf(const LayerSpec &layer,
                                                     Environment &environment,
                                                     const std::string &path) {
   if (!layer.weights) {
-    return ownWeightPath(environment, path);
+    return defaultWeightPath(environment, path);
   }
   std::optional<std::string> wanted =
       evaluatePath(*layer.weights, *layer.weightsNode, environment);
@@ -277,7 +277,7 @@ std::optional<std::string> Elaborator::weightPathOf(const LayerSpec &layer,
   for (const std::string &candidate : {environment.path + *wanted, *wanted}) {
     if (candidate == path) {
       // The first use of weights that later ones share.
-      return ownWeightPath(environment, path);
+      return defaultWeightPath(environment, path);
     }
     auto known = weightPaths.find(candidate);
     if (known != weightPaths.end()) {

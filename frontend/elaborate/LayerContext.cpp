@@ -14,7 +14,7 @@ using reader::Diagnostic;
 using reader::inQuotes;
 
 std::map<std::string, LayerBuilder> &LayerContext::builders() {
-  static std::map<std::string, LayerBuilder> all = ownBuilders();
+  static std::map<std::string, LayerBuilder> all = builtInBuilders();
   return all;
 }
 

@@ -28,8 +28,8 @@ using LayerBuilder = std::function<ValueRef(LayerContext &)>;
 
 /// The builders of hova's own operators, by their names. Declared for whoever
 /// builds layers; defined by the room that has operators
-/// (frontend/OwnOperators.cpp).
-std::map<std::string, LayerBuilder> ownBuilders();
+/// (frontend/BuiltInOperators.cpp).
+std::map<std::string, LayerBuilder> builtInBuilders();
 
 /// What a kind of attention says of scores by itself, in the language of
 /// "score" and "keep"; what the layer says comes after it: its "score" is what
@@ -164,16 +164,16 @@ public:
   void checkWork(const std::vector<int64_t> &factors);
 
   // Results.
-  /// A weight below the layer's path; `own` is its name there.
-  ValueRef weight(const std::string &own, Shape shape, Initializer initializer,
-                  bool trainable = true);
+  /// A weight below the layer's path; `below` is its name there.
+  ValueRef weight(const std::string &below, Shape shape,
+                  Initializer initializer, bool trainable = true);
   /// A weight of an earlier layer, whose path is an attribute; poison after a
   /// mistake.
   ValueRef sharedWeight(const char *name);
   /// The path that such an attribute names; empty after a mistake.
   std::string sharedPath(const char *name);
   /// A frozen weight whose numbers are those of blocks of tokens.
-  ValueRef blockTable(const std::string &own, Shape shape, BlockTable table);
+  ValueRef blockTable(const std::string &below, Shape shape, BlockTable table);
   /// An operation; its path is `below` that of the layer. The mnemonic of
   /// another dialect's has the dialect's name: "mine.attention". Makes nothing,
   /// and returns poison, after a mistake of the layer or where an operand has

@@ -85,16 +85,16 @@ LayerContext::initializerOf(const InitializerSpec &spec, const Shape &shape,
   return initializer;
 }
 
-ValueRef LayerContext::weight(const std::string &own, Shape shape,
+ValueRef LayerContext::weight(const std::string &below, Shape shape,
                               Initializer initializer, bool trainable) {
-  auto given = layer.initializers.find(own);
+  auto given = layer.initializers.find(below);
   if (given != layer.initializers.end()) {
     std::optional<Initializer> wanted =
         initializerOf(given->second, shape, initializer);
     failed |= !wanted;
     initializer = wanted.value_or(initializer);
   }
-  std::string name = weightPath + "." + own;
+  std::string name = weightPath + "." + below;
   if (!elaborator.checkSize(shape, *layer.node) ||
       !elaborator.spend(unitsOfValue, *layer.node) ||
       !elaborator.spendPath(weightPath, *layer.node) || !mayBorrow(name)) {
@@ -131,9 +131,9 @@ ValueRef LayerContext::sharedWeight(const char *name) {
   return poison;
 }
 
-ValueRef LayerContext::blockTable(const std::string &own, Shape shape,
+ValueRef LayerContext::blockTable(const std::string &below, Shape shape,
                                   BlockTable table) {
-  auto given = layer.initializers.find(own);
+  auto given = layer.initializers.find(below);
   if (given != layer.initializers.end()) {
     const std::string &kind = given->second.kind;
     if (!table.allowsRepeats ||
@@ -146,7 +146,7 @@ ValueRef LayerContext::blockTable(const std::string &own, Shape shape,
     }
   }
   ValueRef numbers =
-      weight(own, std::move(shape), {Initializer::Kind::Blocks, 0},
+      weight(below, std::move(shape), {Initializer::Kind::Blocks, 0},
              /*trainable=*/false);
   if (!failed) {
     elaborator.describeBlockTable(numbers, table);

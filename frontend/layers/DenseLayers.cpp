@@ -145,11 +145,11 @@ ValueRef buildActivation(LayerContext &layer) {
   return activation(layer, x, "", kind);
 }
 
-/// Whether a value of shape `own` repeats to be one of `shape`: along axes,
-/// counted from the last, that it has not or in which it has one element.
-static bool repeatsTo(const Shape &own, const Shape &shape) {
-  return own.size() <= shape.size() &&
-         std::equal(own.rbegin(), own.rend(), shape.rbegin(),
+/// Whether a value of shape `repeated` repeats to be one of `shape`: along
+/// axes, counted from the last, that it has not or in which it has one element.
+static bool repeatsTo(const Shape &repeated, const Shape &shape) {
+  return repeated.size() <= shape.size() &&
+         std::equal(repeated.rbegin(), repeated.rend(), shape.rbegin(),
                     [](int64_t size, int64_t other) {
                       return size == 1 || size == other;
                     });

@@ -246,7 +246,7 @@ std::optional<RuleUse> Planner::findUse(const std::string &name) {
 /// Libraries may save what two layers share once for each. What the file has
 /// for the second is used up, and compared.
 void Planner::addTie(const Tie &tie) {
-  std::optional<RuleUse> use = findUse(tie.own);
+  std::optional<RuleUse> use = findUse(tie.nameOtherwise);
   auto first = plan.useOf.find(tie.weight->name);
   if (!use || use->from.empty() || first == plan.useOf.end() ||
       plan.uses[first->second.first].from == use->from) {
@@ -267,7 +267,7 @@ void Planner::addTie(const Tie &tie) {
       return llvm::consumeError(std::move(error));
     }
   }
-  size_t part = llvm::find(use->to, tie.own) - use->to.begin();
+  size_t part = llvm::find(use->to, tie.nameOtherwise) - use->to.begin();
   Shape wanted = shapeOf(program, *tie.weight);
   if (tie.isTransposed) {
     std::reverse(wanted.begin(), wanted.end());

@@ -32,7 +32,7 @@ struct Tie {
   const ProgramLayer *layer;
   const ProgramWeight *weight;
   /// What the own one would be called.
-  std::string own;
+  std::string nameOtherwise;
   /// Whether it would be the transpose.
   bool isTransposed;
 };

@@ -123,11 +123,11 @@ void drawOrthogonal(const Generator &generator, const Shape &shape,
         row[k] -= part * before[k];
       }
     }
-    double ownNorm = norm(row);
+    double rowNorm = norm(row);
     double wanted = length > 0 ? length : norm(gaussian.data());
     for (uint64_t k = 0; k < width; ++k) {
       // A row of zeros, which may be drawn, has no direction.
-      row[k] = ownNorm > 0 ? row[k] / ownNorm : double(k == r % width);
+      row[k] = rowNorm > 0 ? row[k] / rowNorm : double(k == r % width);
       out[r * width + k] = static_cast<float>(wanted * row[k]);
     }
   }

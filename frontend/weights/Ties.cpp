@@ -17,9 +17,10 @@ using reader::inQuotes;
 
 /// What the own weight of a layer would be called below its path that reads
 /// `weight` of another layer as `role`; empty: it would have none.
-static std::string ownName(const Program &program, const ProgramOperation &op,
-                           const std::string &role,
-                           const ProgramWeight &weight) {
+static std::string untiedName(const Program &program,
+                              const ProgramOperation &op,
+                              const std::string &role,
+                              const ProgramWeight &weight) {
   const ProgramLayer &reader = program.layers[op.layer];
   const ProgramLayer &owner = program.layers[weight.layer];
   // A product of its own says whose matrix it takes. What a layer `weight`
@@ -46,17 +47,18 @@ std::vector<Tie> findTies(const Program &program) {
       if (found == weights.end() || found->second->layer == op.layer) {
         continue;
       }
-      std::string below = ownName(program, op, role, *found->second);
-      std::string own = layer.path + below;
-      if (below.empty() || program.findWeight(own) ||
-          !known.insert(own).second) {
+      std::string below = untiedName(program, op, role, *found->second);
+      std::string otherwise = layer.path + below;
+      if (below.empty() || program.findWeight(otherwise) ||
+          !known.insert(otherwise).second) {
         continue;
       }
       auto transposed = op.attributes.find("transposed");
       bool isTransposed = role == "weight" &&
                           transposed != op.attributes.end() &&
                           transposed->second.boolean;
-      ties.push_back({&layer, found->second, std::move(own), isTransposed});
+      ties.push_back(
+          {&layer, found->second, std::move(otherwise), isTransposed});
     }
   }
   return ties;
@@ -71,14 +73,14 @@ static std::string namesOf(const RuleUse &use) {
   return llvm::join(quoted, " and ");
 }
 
-/// The first element of `own` that is another number in `shared`, of which it
+/// The first element of `copy` that is another number in `shared`, of which it
 /// may be the transpose; -1: none is.
-static int64_t findDifference(const HostTensor &own, const HostTensor &shared,
+static int64_t findDifference(const HostTensor &copy, const HostTensor &shared,
                               bool isTransposed) {
-  const float *left = own.as<float>(), *right = shared.as<float>();
-  int64_t columns = own.getShape().empty() ? 1 : own.getShape().back();
-  int64_t rows = own.size() / columns;
-  for (int64_t i = 0, e = own.size(); i < e; ++i) {
+  const float *left = copy.as<float>(), *right = shared.as<float>();
+  int64_t columns = copy.getShape().empty() ? 1 : copy.getShape().back();
+  int64_t rows = copy.size() / columns;
+  for (int64_t i = 0, e = copy.size(); i < e; ++i) {
     int64_t other = isTransposed ? i % columns * rows + i / columns : i;
     if (left[i] != right[other]) {
       return i;
@@ -99,11 +101,11 @@ llvm::Error checkTies(const Program &program, const CheckpointPlan &plan,
     if (!shared) {
       return shared.takeError();
     }
-    llvm::Expected<HostTensor> own = loadPart(program, use, part, file);
-    if (!own) {
-      return own.takeError();
+    llvm::Expected<HostTensor> copy = loadPart(program, use, part, file);
+    if (!copy) {
+      return copy.takeError();
     }
-    int64_t place = findDifference(*own, *shared, tie.isTransposed);
+    int64_t place = findDifference(*copy, *shared, tie.isTransposed);
     if (place >= 0) {
       const RuleUse &first = plan.uses[plan.useOf.at(tie.weight->name).first];
       return llvm::createStringError(
@@ -111,7 +113,7 @@ llvm::Error checkTies(const Program &program, const CheckpointPlan &plan,
           inQuotes(tie.weight->name) +
           ", but the file has other numbers for each: " + namesOf(first) +
           " and " + namesOf(use) + ", which differs first at " +
-          elementIndex(own->getShape(), place));
+          elementIndex(copy->getShape(), place));
     }
   }
   return llvm::Error::success();

@@ -32,7 +32,7 @@ static LinearOp linearBefore(LinearOp op) {
   return x.getDefiningOp<LinearOp>();
 }
 
-static bool hasOwnWeight(LinearOp op, const WeightValues &weights) {
+static bool isOfWeights(LinearOp op, const WeightValues &weights) {
   return !op.getTransposed() && weights.makes(op.getWeight()) &&
          cast<RankedTensorType>(op.getWeight().getType()).hasStaticShape() &&
          (!op.getBias() || weights.makes(op.getBias()));
@@ -43,7 +43,7 @@ static bool hasOwnWeight(LinearOp op, const WeightValues &weights) {
 static Verdict composeLinears(RewriterBase &rewriter, LinearOp outer,
                               WeightValues &weights) {
   LinearOp inner = linearBefore(outer);
-  if (!hasOwnWeight(inner, weights) || !hasOwnWeight(outer, weights)) {
+  if (!isOfWeights(inner, weights) || !isOfWeights(outer, weights)) {
     return Verdict::decline("a weight is shared with an embedding or depends "
                             "on an input",
                             "both weights are [in, out] and, with their "

@@ -17,24 +17,24 @@ struct KeptAxes {
 
 /// own [5, 1, 2, 3, .], shape [4, 5, 7, 2, 3, .]
 ///   -> row / 42 % 5 * 6 + row % 6
-Expr repeatedRow(const Expr &row, ArrayRef<int64_t> own,
+Expr repeatedRow(const Expr &row, ArrayRef<int64_t> operand,
                  ArrayRef<int64_t> shape) {
   SmallVector<KeptAxes> kept;
-  int64_t rows = 1, ownRows = 1;
+  int64_t rows = 1, operandRows = 1;
   for (size_t i = 2; i <= shape.size(); ++i) {
     int64_t size = shape[shape.size() - i];
-    int64_t ownSize = i <= own.size() ? own[own.size() - i] : 1;
-    assert((ownSize == size || ownSize == 1) && "axes do not line up");
-    bool isKept = ownSize == size && size != 1;
+    int64_t operandSize = i <= operand.size() ? operand[operand.size() - i] : 1;
+    assert((operandSize == size || operandSize == 1) && "axes do not line up");
+    bool isKept = operandSize == size && size != 1;
     bool isNeighbour =
         !kept.empty() && kept.back().divisor * kept.back().size == rows;
     if (isKept && isNeighbour) {
       kept.back().size *= size;
     } else if (isKept) {
-      kept.push_back({rows, size, ownRows});
+      kept.push_back({rows, size, operandRows});
     }
     rows *= size;
-    ownRows *= ownSize;
+    operandRows *= operandSize;
   }
   Expr found;
   for (const KeptAxes &axes : llvm::reverse(kept)) {

@@ -8,10 +8,10 @@
 
 namespace hova {
 
-/// The row of an operand of shape `own` that row `row` of a result of `shape`
-/// meets. Rows are all axes but the last, and the operand repeats along those
-/// that it has not, or in which it has one element.
-Expr repeatedRow(const Expr &row, llvm::ArrayRef<int64_t> own,
+/// The row of an operand of shape `operand` that row `row` of a result of
+/// `shape` meets. Rows are all axes but the last, and the operand repeats along
+/// those that it has not, or in which it has one element.
+Expr repeatedRow(const Expr &row, llvm::ArrayRef<int64_t> operand,
                  llvm::ArrayRef<int64_t> shape);
 
 } // namespace hova

@@ -179,14 +179,14 @@ bool make_global_memory(block *block) {
 
 void free_global_memory(block *block) {
   for (size_t i = 0; block->global && i < block->launch->buffer_count; ++i) {
-    shadow *own = block->global[i].shadow;
+    shadow *freed = block->global[i].shadow;
     for (size_t j = i + 1; j < block->launch->buffer_count; ++j) {
       block->global[j].shadow =
-          block->global[j].shadow == own ? NULL : block->global[j].shadow;
+          block->global[j].shadow == freed ? NULL : block->global[j].shadow;
     }
-    if (own) {
-      free_shadow(own);
-      free(own);
+    if (freed) {
+      free_shadow(freed);
+      free(freed);
     }
   }
   free(block->global);

@@ -241,8 +241,8 @@ static void
 note_access(shadow *shadow, hova_emulated_thread *self, uint32_t agent,
             uint32_t place, uint64_t at, uint32_t bytes, const char *buffer,
             void (*note_cell)(struct shadow *, cell *, const access_note *)) {
-  bool own = agent == self->index;
-  access_note note = {self,  agent, own ? self->time : self->committed + 1,
+  bool isItself = agent == self->index;
+  access_note note = {self,  agent, isItself ? self->time : self->committed + 1,
                       place, at,    buffer};
   uint64_t end = (at + bytes + shadow->granule - 1) / shadow->granule;
   for (uint64_t i = at / shadow->granule; i < end; ++i) {

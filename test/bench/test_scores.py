@@ -1,4 +1,4 @@
-# ===- test_scores.py - Scores of one's own beside the plain one ---------------------=== #
+# ===- test_scores.py - Written scores beside the plain one --------------------------=== #
 # SPDX-License-Identifier: Apache-2.0
 """./dev bench --scores: what its ratios are made of. No test asserts how long anything takes."""
 

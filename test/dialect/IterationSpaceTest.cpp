@@ -22,7 +22,7 @@ protected:
     space = cast<StructuredOpInterface>(op).getIterationSpace();
   }
 
-  HostTensor run() { return own.run(); }
+  HostTensor run() { return operation.run(); }
 
   /// Calls `body` with every point of the space.
   void forEachPoint(llvm::function_ref<void(ArrayRef<int64_t>)> body) {
@@ -60,9 +60,9 @@ protected:
     return unit;
   }
 
-  test::Operation own{GetParam()};
-  Operation *op = own.op;
-  std::vector<HostTensor> &arguments = own.arguments;
+  test::Operation operation{GetParam()};
+  Operation *op = operation.op;
+  std::vector<HostTensor> &arguments = operation.arguments;
   IterationSpace space;
 };
 
@@ -103,10 +103,10 @@ TEST_P(IterationSpaces, UnitsReadWhatTheMapsSay) {
     if (!map) {
       continue; // anything may be read
     }
-    ArrayRef<int64_t> own = shapeOf(operand.get());
-    std::vector<std::set<SmallVector<int64_t>>> readers(staticSize(own));
+    ArrayRef<int64_t> sizes = shapeOf(operand.get());
+    std::vector<std::set<SmallVector<int64_t>>> readers(staticSize(sizes));
     forEachPoint([&](ArrayRef<int64_t> point) {
-      if (auto element = elementAt(map, own, point)) {
+      if (auto element = elementAt(map, sizes, point)) {
         readers[*element].insert(unitOf(point));
       }
     });

@@ -10,9 +10,9 @@ using namespace hova;
 namespace {
 
 /// Whether each element of the result is one of an operand, or zero.
-bool isMoved(const test::Operation &own, const HostTensor &result) {
+bool isMoved(const test::Operation &operation, const HostTensor &result) {
   std::set<double> given = {0};
-  for (const HostTensor &operand : own.arguments) {
+  for (const HostTensor &operand : operation.arguments) {
     for (int64_t i = 0; i < operand.size(); ++i) {
       given.insert(operand.at(i));
     }
@@ -29,10 +29,10 @@ bool isMoved(const test::Operation &own, const HostTensor &result) {
 TEST(Moves, are_of_elements) {
   int moves = 0;
   for (const test::OperationCase &given : test::kOperations) {
-    test::Operation own(given);
-    auto move = llvm::dyn_cast<MoveOpInterface>(own.op);
+    test::Operation operation(given);
+    auto move = llvm::dyn_cast<MoveOpInterface>(operation.op);
     bool saysSo = move && move.movesData();
-    EXPECT_EQ(saysSo, isMoved(own, own.run())) << given.name;
+    EXPECT_EQ(saysSo, isMoved(operation, operation.run())) << given.name;
     moves += saysSo ? 1 : 0;
   }
   EXPECT_GT(moves, 10);

@@ -240,11 +240,11 @@ inline constexpr OperationCase kOperations[] = {
 
 class Operation {
 public:
-  explicit Operation(const OperationCase &own) {
+  explicit Operation(const OperationCase &given) {
     context.loadDialect<HovaDialect, mlir::func::FuncDialect>();
-    std::string text = std::string("func.func @main(") + own.arguments +
-                       ") -> " + own.result + " {\n  %y = " + own.op +
-                       "\n  return %y : " + own.result + "\n}";
+    std::string text = std::string("func.func @main(") + given.arguments +
+                       ") -> " + given.result + " {\n  %y = " + given.op +
+                       "\n  return %y : " + given.result + "\n}";
     module = mlir::parseSourceString<mlir::ModuleOp>(text, &context);
     if (!module) {
       ADD_FAILURE() << text;

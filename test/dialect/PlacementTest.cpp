@@ -74,8 +74,8 @@ std::vector<Image> cut(const Image &image, size_t height, size_t width) {
   for (auto line = image.begin(); line != image.end(); line += height) {
     for (size_t left = 0; left < line->size(); left += width) {
       Image &piece = pieces.emplace_back();
-      for (auto own = line; own != line + height; ++own) {
-        piece.emplace_back(own->begin() + left, own->begin() + left + width);
+      for (auto row = line; row != line + height; ++row) {
+        piece.emplace_back(row->begin() + left, row->begin() + left + width);
       }
     }
   }
@@ -115,11 +115,11 @@ void expectRegions(WindowAttr window) {
        cut(wrapped, window.getHeight(), window.getWidth())) {
     Rows tokens;
     append(tokens, piece);
-    int64_t own = window.classOf(number);
-    ASSERT_LT(own, window.countClasses());
+    int64_t kind = window.classOf(number);
+    ASSERT_LT(kind, window.countClasses());
     for (size_t i = 0; i < tokens.size(); ++i) {
       for (size_t j = 0; j < tokens.size(); ++j) {
-        EXPECT_EQ(window.regionOf(own, i) == window.regionOf(own, j),
+        EXPECT_EQ(window.regionOf(kind, i) == window.regionOf(kind, j),
                   tokens[i] == tokens[j])
             << "window " << number << ", tokens " << i << " and " << j;
       }

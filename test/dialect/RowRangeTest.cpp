@@ -17,12 +17,12 @@ namespace {
 /// alone; nothing where it declines to.
 std::optional<HostTensor> computeRows(const test::OperationCase &given,
                                       int64_t offset, int64_t count) {
-  test::Operation own(given);
-  auto op = cast<RowRangeOpInterface>(own.op);
+  test::Operation operation(given);
+  auto op = cast<RowRangeOpInterface>(operation.op);
   if (op.declineRowRange(offset, count)) {
     return std::nullopt;
   }
-  IRRewriter rewriter(&own.context);
+  IRRewriter rewriter(&operation.context);
   rewriter.setInsertionPoint(op);
   Value whole = op.getRowOperand().get();
   auto type = cast<RankedTensorType>(whole.getType());
@@ -34,23 +34,23 @@ std::optional<HostTensor> computeRows(const test::OperationCase &given,
   Operation *some = op.computeRowRange(rewriter, rows, offset, count);
   rewriter.replaceAllUsesWith(op->getResult(0), some->getResult(0));
   rewriter.eraseOp(op);
-  FunctionType before = own.main.getFunctionType();
-  own.main.setFunctionType(
+  FunctionType before = operation.main.getFunctionType();
+  operation.main.setFunctionType(
       before.clone(before.getInputs(), some->getResult(0).getType()));
-  EXPECT_TRUE(succeeded(verify(*own.module))) << given.name;
-  return own.run();
+  EXPECT_TRUE(succeeded(verify(*operation.module))) << given.name;
+  return operation.run();
 }
 
 /// Every range that is not declined, of every operation that computes ranges.
 TEST(RowRanges, are_rows_of_the_whole) {
   std::map<std::string, int64_t> compared;
   for (const test::OperationCase &given : test::kOperations) {
-    test::Operation own(given);
-    if (!isa<RowRangeOpInterface>(own.op)) {
+    test::Operation operation(given);
+    if (!isa<RowRangeOpInterface>(operation.op)) {
       continue;
     }
     int64_t &ranges = compared[given.name];
-    HostTensor all = own.run();
+    HostTensor all = operation.run();
     ArrayRef<int64_t> shape = all.getShape();
     for (int64_t offset = 0; offset < shape[1]; ++offset) {
       for (int64_t count = 1; offset + count <= shape[1]; ++count) {

@@ -256,13 +256,13 @@ TEST_F(ScoreFormTest, conditions_are_about_keys_or_of_indices) {
       {"hova.element %valid[%batch, %query] : tensor<2x24xi1>", false, false},
       {"arith.cmpf olt, %raw, %raw : f32", false, false},
   };
-  for (const Case &own : cases) {
-    ScoreForm form = formOf(keeping(std::string("%kept = ") + own.kept),
+  for (const Case &given : cases) {
+    ScoreForm form = formOf(keeping(std::string("%kept = ") + given.kept),
                             {{"valid", "tensor<2x24xi1>"}});
-    ASSERT_EQ(form.conditions.size(), 1u) << own.kept;
+    ASSERT_EQ(form.conditions.size(), 1u) << given.kept;
     Value condition = form.conditions.front();
-    EXPECT_EQ(form.isAboutKeys(condition), own.isAboutKeys) << own.kept;
-    EXPECT_EQ(form.isOfIndices(condition), own.isOfIndices) << own.kept;
+    EXPECT_EQ(form.isAboutKeys(condition), given.isAboutKeys) << given.kept;
+    EXPECT_EQ(form.isOfIndices(condition), given.isOfIndices) << given.kept;
   }
 }
 
@@ -280,8 +280,8 @@ void expectPairs(const ScoreForm &form,
                  llvm::function_ref<bool(int64_t, int64_t)> isKept) {
   for (int64_t i = 0; i < 16; ++i) {
     for (int64_t j = 0; j < 24; ++j) {
-      KeptKeys own = form.classify(boxOf({i, i}, {j, j}));
-      EXPECT_EQ(own, isKept(i, j) ? KeptKeys::all : KeptKeys::none)
+      KeptKeys found = form.classify(boxOf({i, i}, {j, j}));
+      EXPECT_EQ(found, isKept(i, j) ? KeptKeys::all : KeptKeys::none)
           << "query " << i << " and key " << j;
     }
   }
@@ -291,9 +291,9 @@ void expectPairs(const ScoreForm &form,
       for (int64_t pair = 0; pair < 12; ++pair) {
         kept += isKept(i + pair / 4, j + pair % 4);
       }
-      KeptKeys own = form.classify(boxOf({i, i + 2}, {j, j + 3}));
-      EXPECT_TRUE(own == KeptKeys::some ||
-                  (own == KeptKeys::all ? kept == 12 : kept == 0))
+      KeptKeys found = form.classify(boxOf({i, i + 2}, {j, j + 3}));
+      EXPECT_TRUE(found == KeptKeys::some ||
+                  (found == KeptKeys::all ? kept == 12 : kept == 0))
           << "queries from " << i << " and keys from " << j;
     }
   }

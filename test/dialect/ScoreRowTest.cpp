@@ -292,7 +292,7 @@ TYPED_TEST(ScoreRowTest, booleans_are_true_or_false) {
   const Case cases[] = {{"andi", {false, false, false, true}},
                         {"ori", {false, true, true, true}},
                         {"xori", {false, true, true, false}}};
-  for (const Case &own : cases) {
+  for (const Case &given : cases) {
     std::vector<bool> kept =
         this->keptOf(std::string("%one = arith.constant 1 : index\n"
                                  "%two = arith.constant 2 : index\n"
@@ -302,9 +302,9 @@ TYPED_TEST(ScoreRowTest, booleans_are_true_or_false) {
                                  "%a = arith.cmpi ne, %high, %zero : index\n"
                                  "%b = arith.cmpi ne, %low, %zero : index\n"
                                  "%kept = arith.") +
-                     own.op + " %a, %b : i1");
+                     given.op + " %a, %b : i1");
     for (int64_t j = 0; j < 4; ++j) {
-      EXPECT_EQ(kept[j], own.result[j]) << own.op << " of " << j;
+      EXPECT_EQ(kept[j], given.result[j]) << given.op << " of " << j;
     }
   }
 }
@@ -323,17 +323,17 @@ TYPED_TEST(ScoreRowTest, comparisons_of_numbers_say_what_NaN_is) {
       {"uge", false, true, true, true},      {"ult", true, false, false, true},
       {"ule", true, true, false, true},      {"une", true, false, true, true},
       {"uno", false, false, false, true},    {"true", true, true, true, true}};
-  for (const Case &own : cases) {
+  for (const Case &given : cases) {
     std::vector<bool> kept =
         this->keptOf(std::string("%c = hova.number 0.5\n%kept = arith.cmpf ") +
-                     own.predicate + ", %raw, %c : f32");
+                     given.predicate + ", %raw, %c : f32");
     for (int64_t j = 0; j < kKeys; ++j) {
       double raw = kRaw[j];
-      bool wanted = std::isnan(raw) ? own.ofNan
-                    : raw < 0.5     ? own.ofLess
-                    : raw > 0.5     ? own.ofGreater
-                                    : own.ofEqual;
-      EXPECT_EQ(kept[j], wanted) << own.predicate << " of " << raw;
+      bool wanted = std::isnan(raw) ? given.ofNan
+                    : raw < 0.5     ? given.ofLess
+                    : raw > 0.5     ? given.ofGreater
+                                    : given.ofEqual;
+      EXPECT_EQ(kept[j], wanted) << given.predicate << " of " << raw;
     }
   }
 }
@@ -349,18 +349,18 @@ TYPED_TEST(ScoreRowTest, comparisons_of_integers_are_signed_or_not) {
       {"sgt", false, false, false, true}, {"sge", false, false, true, true},
       {"ult", false, true, false, false}, {"ule", false, true, true, false},
       {"ugt", true, false, false, true},  {"uge", true, false, true, true}};
-  for (const Case &own : cases) {
+  for (const Case &given : cases) {
     std::vector<bool> kept = this->keptOf(
         std::string("%d = arith.subi %query, %key : index\n"
                     "%three = arith.constant 3 : index\n%kept = arith.cmpi ") +
-        own.predicate + ", %d, %three : index");
+        given.predicate + ", %d, %three : index");
     for (int64_t j = 0; j < kKeys; ++j) {
       int64_t d = kQuery - j;
-      bool wanted = d < 0   ? own.ofNegative
-                    : d < 3 ? own.ofLess
-                    : d > 3 ? own.ofGreater
-                            : own.ofEqual;
-      EXPECT_EQ(kept[j], wanted) << own.predicate << " of " << d;
+      bool wanted = d < 0   ? given.ofNegative
+                    : d < 3 ? given.ofLess
+                    : d > 3 ? given.ofGreater
+                            : given.ofEqual;
+      EXPECT_EQ(kept[j], wanted) << given.predicate << " of " << d;
     }
   }
 }

@@ -25,11 +25,12 @@ protected:
     VisitedKeys keys(form, extents, kStep, blocks);
     std::string text;
     for (const RowSpan &block : blocks) {
-      const VisitedKeys::Range &own = keys.at(block);
-      text += std::to_string(own.begin) + "," + std::to_string(own.wholeBegin) +
-              "," + std::to_string(own.wholeEnd) + "," +
-              std::to_string(own.end) + " ";
-      gaps += std::to_string(own.countLeftOut()) + " ";
+      const VisitedKeys::Range &range = keys.at(block);
+      text += std::to_string(range.begin) + "," +
+              std::to_string(range.wholeBegin) + "," +
+              std::to_string(range.wholeEnd) + "," + std::to_string(range.end) +
+              " ";
+      gaps += std::to_string(range.countLeftOut()) + " ";
     }
     steps = keys.stepsOf(kHeight, &VisitedKeys::Range::end);
     return text;
@@ -91,7 +92,7 @@ TEST_F(VisitedKeysTest, the_longest_gap_counts) {
   EXPECT_EQ(gaps, "2 2 2 2 ");
 }
 
-TEST_F(VisitedKeysTest, later_keys_alone_are_seen_from_the_own_on) {
+TEST_F(VisitedKeysTest, later_keys_alone_are_seen_from_the_query_on) {
   EXPECT_EQ(visited("%kept = arith.cmpi sge, %key, %query : index"),
             "0,1,6,6 1,2,6,6 2,3,6,6 3,4,6,6 ");
 }

@@ -29,7 +29,7 @@ KINDS = {
     "uniform": {"key_valid": "valid", "empty_row": "uniform"},
     "additive": {"kind": "additive", "hidden": 3},
     "cosine": {"kind": "cosine"},
-    "a score of one's own": {"score": "3 * tanh(score / 3)", "keep": "query - key < 40"},
+    "a written score": {"score": "3 * tanh(score / 3)", "keep": "query - key < 40"},
     "blocks": {"kind": "bigbird", "block_size": 4, "random_blocks": 2},
     "causal blocks": {"kind": "bigbird", "block_size": 4, "random_blocks": 2, "causal": True},
 }
@@ -109,7 +109,7 @@ def test_a_mean_of_large_values_is_one_of_small_ones(dtype, level, tmp_path):
 
 def test_so_it_is_on_a_gpu(tmp_path):
     """Emulated. Weights and values are bf16 there, and weights are rounded to it for both alike."""
-    check(tmp_path, attentions([70], ["plain", "causal and padded", "a score of one's own"]), *GPU)
+    check(tmp_path, attentions([70], ["plain", "causal and padded", "a written score"]), *GPU)
 
 
 @pytest.mark.parametrize("level", LEVELS)

@@ -1,4 +1,4 @@
-//===- ScoresTest.cpp - Programs of scores of one's own -------------------===//
+//===- ScoresTest.cpp - Programs of written scores ------------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0
 //

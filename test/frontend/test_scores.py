@@ -1,4 +1,4 @@
-# ===- test_scores.py - Scores of one's own mean what Python makes of them -----=== #
+# ===- test_scores.py - Written scores mean what Python makes of them ----------=== #
 # SPDX-License-Identifier: Apache-2.0
 """The language of scores is nearly Python's: Python evaluates each expression, those that are
 written down here and random ones, for every query and key, and NumPy does the rest."""

@@ -83,8 +83,8 @@ def change_number(lines, place, draw):
     found = list(re.finditer(r"(?<![\w%@#.])-?\d+", lines[place]))
     if found:
         one = draw.choice(found)
-        own = int(one[0])
-        near = [own + 1, own - 1, 2 * own, own // 2, 16 * own]
+        number = int(one[0])
+        near = [number + 1, number - 1, 2 * number, number // 2, 16 * number]
         value = draw.choice(NUMBERS + [str(number) for number in near])
         lines[place] = lines[place][: one.start()] + value + lines[place][one.end() :]
 

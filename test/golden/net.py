@@ -236,14 +236,14 @@ class Net:
             scores = oracle.softmax_scores(q, k, scale)
         return self.weigh(scores, v, **masks)
 
-    def weigh(self, scores, v, score_bias=None, slots=0, own=None, mask=None, **masks):
+    def weigh(self, scores, v, score_bias=None, slots=0, written=None, mask=None, **masks):
         """The values as scores weigh them; what is in front of masks stays.
 
-        `own` is what the description makes of scores (scores.Own).
+        `written` is what the description makes of scores (scores.WrittenScores).
         """
-        if own:
-            masks["of_zeros"] = own.of(self, np.zeros_like(scores))[0]
-            scores, kept = own.of(self, self.keep(scores))
+        if written:
+            masks["of_zeros"] = written.of(self, np.zeros_like(scores))[0]
+            scores, kept = written.of(self, self.keep(scores))
             mask = kept if mask is None else kept & mask
         given = scores[..., : scores.shape[-1] - slots]
         self.scores = self.keep(given if score_bias is None else given + score_bias)
@@ -341,9 +341,9 @@ class Net:
             biases.append(oracle.relative_bias(table, window))
         if biases:
             options["score_bias"] = sum(biases)
-        if options.get("own"):
+        if options.get("written"):
             windows = len(cut) // len(x)
-            options["own"] = dataclasses.replace(options["own"], windows=windows)
+            options["written"] = dataclasses.replace(options["written"], windows=windows)
         y = self.multi_head_attention(path, cut, heads, **options)
         return oracle.reverse(y, grid, window, shift)
 

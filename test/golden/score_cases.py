@@ -1,4 +1,4 @@
-#===- score_cases.py - Golden cases of scores of one's own ----------------===#
+#===- score_cases.py - Golden cases of written scores ---------------------===#
 #
 # SPDX-License-Identifier: Apache-2.0
 #
@@ -30,10 +30,10 @@ class ScoreCase(Case):
         self.layer(name, "weight", shape=list(shape))
         self.values_by_name[name] = self.net.weight(name + ".weight", *shape)
 
-    def own(self, score=None, keep=None):
+    def written(self, score=None, keep=None):
         given = {"score": score, "keep": keep}
         given = {key: text for key, text in given.items() if text}
-        return scores.Own(**given, read=self.values_by_name.__getitem__)
+        return scores.WrittenScores(**given, read=self.values_by_name.__getitem__)
 
 
 def attention(name, score=None, keep=None, batch=2, queries=7, keys=None, model=12,
@@ -68,9 +68,9 @@ def attention(name, score=None, keep=None, batch=2, queries=7, keys=None, model=
     case.layer(
         "attn", "multi_head_attention", **role, heads=heads, score=score, keep=keep,
         key_valid="valid" if padding else None, scores=gives or None, **options)
-    own = case.own(score, keep) if score or keep else None
+    written = case.written(score, keep) if score or keep else None
     case.output("y", "attn", case.net.multi_head_attention(
-        "attn", x, heads, key=memory, own=own, **masks, **options))
+        "attn", x, heads, key=memory, written=written, **masks, **options))
     if gives:
         case.output("scores", "attn.scores", case.net.scores)
     return case
@@ -87,7 +87,7 @@ def window(name, grid, side, shift, score, keep=None, batch=2, model=12, heads=2
                shift=shift or None, grid_height=grid[0], score=score, keep=keep, **options)
     case.output("y", "attn", case.net.window_attention(
         "attn", x, heads, grid, (side, side), (shift, shift),
-        own=case.own(score, keep), **options))
+        written=case.written(score, keep), **options))
     return case
 
 
@@ -101,8 +101,8 @@ def pooling(name, kind, groups, widths, batch=2, queries=5, keys=7, heads=4,
     case.layer("attn", "attention", query="q", key="k", value="v", heads=heads,
                key_value_heads=groups, kind=kind, score=score, keep=keep, **options)
     split = [oracle.split_heads(x, n) for x, n in ((q, heads), (k, groups), (v, groups))]
-    own = case.own(score, keep) if score or keep else None
-    h = case.net.attend("attn", *split, kind=kind, own=own, **options)
+    written = case.written(score, keep) if score or keep else None
+    h = case.net.attend("attn", *split, kind=kind, written=written, **options)
     case.output("y", "attn", oracle.merge_heads(h))
     return case
 
@@ -127,7 +127,7 @@ def omni(name, score, keep, tokens=4, count=3, width=12, heads=2):
     case.layer("omni", "omni_attention", inputs=[f"x{i}" for i in range(count)],
                heads=heads, hidden=9, score=score, keep=keep)
     case.output("y", "omni", case.net.omni_attention(
-        "omni", states, heads, 9, own=case.own(score, keep)))
+        "omni", states, heads, 9, written=case.written(score, keep)))
     return case
 
 

@@ -1,8 +1,8 @@
-#===- scores.py - Scores of one's own, as the description of models says --===#
+#===- scores.py - Written scores, as the description of models says -------===#
 #
 # SPDX-License-Identifier: Apache-2.0
 #
-# The language of `score` and `keep` (docs/description.md, "Scores of one's own"),
+# The language of `score` and `keep` (docs/description.md, "Written scores"),
 # which shares no code with hova. Every part of an expression is one of
 #
 #   a Python number or boolean   what parameters alone decide
@@ -58,7 +58,7 @@ def whole(x):
 
 
 @dataclass(frozen=True)
-class Own:
+class WrittenScores:
     """What an attention says of its scores.
 
     `names` are parameters, arguments and `index`; `read` gives the array that a
@@ -84,13 +84,13 @@ class Own:
 class Expression:
     """Evaluates an expression of the scores of one attention."""
 
-    def __init__(self, own, net, scores, more):
-        self.own, self.net, self.dtype = own, net, scores.dtype
+    def __init__(self, written, net, scores, more):
+        self.written, self.net, self.dtype = written, net, scores.dtype
         self.behind = False  # a jump is computed from what is evaluated
         sizes = scores.shape[1:]
         axes = [np.arange(n).reshape(-1, *[1] * (3 - i)) for i, n in enumerate(scores.shape)]
-        axes[0] = axes[0] // own.windows
-        self.names = dict(own.names)
+        axes[0] = axes[0] // written.windows
+        self.names = dict(written.names)
         self.names |= dict(zip(SIZES, sizes)) | dict(zip(INDICES, axes)) | dict(more)
 
     def value(self, text):
@@ -143,7 +143,7 @@ class Expression:
 
     def _element(self, name, places):
         places = places.elts if isinstance(places, ast.Tuple) else [places]
-        table = self.own.read(name)
+        table = self.written.read(name)
         indices = [np.asarray(self._of(place)) for place in places]
         assert len(indices) == table.ndim, name
         for index, size in zip(indices, table.shape):

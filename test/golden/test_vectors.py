@@ -81,15 +81,15 @@ def test_masked_rows_are_zero_or_uniform():
     )
 
 
-def own(text, **names):
+def written(text, **names):
     """What an expression makes of scores [1, 2, 3, 4]."""
     score = values("own", 1, 2, 3, 4)
     table = np.arange(6)
-    given = scores.Own(score=text, names=names, read={"table": table}.__getitem__)
+    given = scores.WrittenScores(score=text, names=names, read={"table": table}.__getitem__)
     return score, given.of(Net("own"), score)[0]
 
 
-def test_scores_of_ones_own_follow_the_description():
+def test_written_scores_follow_the_description():
     m, i, j = (np.arange(n).reshape(shape) for n, shape in (
         (2, (2, 1, 1)), (3, (3, 1)), (4, (4,))))
     for text, wanted in {
@@ -107,7 +107,7 @@ def test_scores_of_ones_own_follow_the_description():
         "sigmoid(score) + exp(-abs(score))": lambda s: (
             1 / (1 + np.exp(-s)) + np.exp(-np.abs(s))),
     }.items():
-        score, given = own(text, wide=False, head=5)
+        score, given = written(text, wide=False, head=5)
         np.testing.assert_allclose(
             given, np.broadcast_to(wanted(score), score.shape), rtol=1e-14, err_msg=text)
 

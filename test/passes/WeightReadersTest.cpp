@@ -53,11 +53,11 @@ protected:
         "(tensor<2x9x8xf32>, tensor<2x9x8xf32>) {\n"
         "%w = hova.image_weight \"w\" : tensor<8x8xf32>";
     for (auto [kernel, name] : {std::pair(first, "y"), {second, "z"}}) {
-      std::string own = kernel;
-      for (size_t at; (at = own.find("NAME")) != std::string::npos;) {
-        own.replace(at, 4, name);
+      std::string copy = kernel;
+      for (size_t at; (at = copy.find("NAME")) != std::string::npos;) {
+        copy.replace(at, 4, name);
       }
-      text += own;
+      text += copy;
     }
     text += R"(
       return %y, %z : tensor<2x9x8xf32>, tensor<2x9x8xf32>

@@ -1,4 +1,4 @@
-# ===- test_scores.py - Scores of one's own, and shared heads of keys ----------=== #
+# ===- test_scores.py - Written scores, and shared heads of keys ---------------=== #
 # SPDX-License-Identifier: Apache-2.0
 """`score`, `keep` and `key_value_heads` of an attention, with weights that are drawn, against
 the formulas in PyTorch. Buckets of T5 are those of transformers, slopes of ALiBi those of

@@ -30,8 +30,8 @@ void call(uint64_t kernel, void *const *buffers, char *scratch, uint64_t begin,
   auto buffer = [&](int i) { return static_cast<float *>(buffers[i]); };
   auto row = [&](uint64_t unit) {
     uintptr_t rows = reinterpret_cast<uintptr_t>(buffers[2]);
-    uint64_t own = kernel == 3 ? unit : begin + (unit - begin) % kBlock;
-    return reinterpret_cast<float *>(rows + own * kRow);
+    uint64_t place = kernel == 3 ? unit : begin + (unit - begin) % kBlock;
+    return reinterpret_cast<float *>(rows + place * kRow);
   };
   for (uint64_t i = begin; i < end; ++i) {
     if (kernel == 0) {
@@ -276,17 +276,17 @@ uint64_t scratchOf(const uint64_t *data, int32_t threads) {
 
 TEST(Launches, take_memory_for_the_chunks_that_there_are) {
   // Scratch and four rows of each chunk.
-  constexpr uint64_t own = kLine + kBlock * kRow;
-  EXPECT_EQ(scratchOf(chunks, 1), own);
-  EXPECT_EQ(scratchOf(chunks, 2), 2 * own);
+  constexpr uint64_t ofChunk = kLine + kBlock * kRow;
+  EXPECT_EQ(scratchOf(chunks, 1), ofChunk);
+  EXPECT_EQ(scratchOf(chunks, 2), 2 * ofChunk);
   // The chunks are of 4, 4 and 3 units.
-  EXPECT_EQ(scratchOf(chunks, 3), 3 * own - kRow);
+  EXPECT_EQ(scratchOf(chunks, 3), 3 * ofChunk - kRow);
   // Who has no part needs nothing.
-  EXPECT_EQ(scratchOf(chunks, 64), 3 * own - kRow);
+  EXPECT_EQ(scratchOf(chunks, 64), 3 * ofChunk - kRow);
   EXPECT_EQ(scratchOf(launches, 1), kLine);
   EXPECT_EQ(scratchOf(launches, 64), 8 * kLine);
   Program program(3, levelOf<chunks>);
-  EXPECT_EQ(hova_memory_of(program.context), kArena + 3 * own - kRow);
+  EXPECT_EQ(hova_memory_of(program.context), kArena + 3 * ofChunk - kRow);
 }
 
 TEST(Launches, take_none_where_the_run_tells_of_none) {

@@ -52,8 +52,8 @@ TEST(Team, a_child_process_is_refused_and_may_make_its_own) {
             HOVA_REJECTED);
   EXPECT_EQ(statusInChild([&] {
               hova_destroy(fixture.context);
-              Context own(2);
-              return hova_run(own.context, call.inputs, call.outputs);
+              Context child(2);
+              return hova_run(child.context, call.inputs, call.outputs);
             }),
             HOVA_OK);
   EXPECT_EQ(hova_run(fixture.context, call.inputs, call.outputs), HOVA_OK);

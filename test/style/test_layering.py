@@ -344,7 +344,7 @@ WITHOUT_LLVM = (
     "frontend/elaborate/",
     "frontend/layers/",
     "frontend/attention/",
-    "frontend/OwnOperators",
+    "frontend/BuiltInOperators",
 )
 
 

@@ -48,7 +48,7 @@ def test_the_importer_writes_scores_without_knowing_masks():
     importers = [path for path in files(".cpp", ".h", under="frontend/") if path.parent.as_posix() == "frontend"]
     users = {path.name for path in importers if MASKS.search(code(path))}
     # The name of an operator of its own.
-    assert users == {"OwnOperators.cpp"}
+    assert users == {"BuiltInOperators.cpp"}
 
 
 def test_one_file_a_target_expands_the_region():

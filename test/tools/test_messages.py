@@ -211,7 +211,7 @@ def test_warnings_are_errors_on_demand(tmp_path):
 @pytest.mark.parametrize(
     "path", [*SOURCE.glob("examples/*/*.json"), *SOURCE.glob("test/golden/vectors/*/model.json")], ids=str
 )
-def test_own_descriptions_have_no_warnings(path):
+def test_descriptions_of_hova_have_no_warnings(path):
     result = hova("check", path, "--werror")
     assert result.returncode == 0, result.stderr.decode()
 

@@ -60,8 +60,8 @@ def case_of_commit(case, hova):
     source = Path(hova).resolve().parents[1] / "source"
     if not case.description.is_relative_to(SOURCE):
         return case
-    own = source / case.description.relative_to(SOURCE)
-    return dataclasses.replace(case, description=own) if own.is_file() else case
+    ofCommit = source / case.description.relative_to(SOURCE)
+    return dataclasses.replace(case, description=ofCommit) if ofCommit.is_file() else case
 
 
 def cases_by_compiler(compilers, case):

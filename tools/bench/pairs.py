@@ -67,7 +67,7 @@ class Timing:
         return FASTER if self.ratio < 1 else SLOWER
 
     def ratios(self, others: list[float]) -> list[float]:
-        return [other / own for other, own in zip(others, self.before, strict=True)]
+        return [other / before for other, before in zip(others, self.before, strict=True)]
 
     def record(self) -> dict:
         return {

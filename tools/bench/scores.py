@@ -1,4 +1,4 @@
-# ===- scores.py - What a score of one's own takes ---------------------------=== #
+# ===- scores.py - What a written score takes --------------------------------=== #
 # SPDX-License-Identifier: Apache-2.0
 """Times attentions with a score or a `keep` of their own beside the plain one.
 
@@ -83,20 +83,20 @@ def time_scores(options, folder):
     """Of each score, by name: milliseconds of every round, and executed operations."""
     turns, operations = {}, {}
     for number, score in enumerate(SCORES):
-        own = folder / str(number)
-        program = compile_score(score, options.dtype, own)
+        place = folder / str(number)
+        program = compile_score(score, options.dtype, place)
         few = ["--warmup", 1, "--repetitions", 3, *KERNEL]
-        once = latency(program, options.cpus, own, *few)
-        measured = json.loads((own / "latency.json").read_text())
+        once = latency(program, options.cpus, place, *few)
+        measured = json.loads((place / "latency.json").read_text())
         operations[score.name] = measured["flops_executed"]
-        turns[score.name] = turn(program, options.cpus, own, once, *KERNEL)
+        turns[score.name] = turn(program, options.cpus, place, once, *KERNEL)
     return in_turns(turns, options.rounds), operations
 
 
 def rows_of(times, operations):
     """A row for each score: its median, and the ratio to what it is compared with."""
     per_operation = {
-        name: median(own) / operations[name] for name, own in times.items()
+        name: median(seconds) / operations[name] for name, seconds in times.items()
     }
     return [
         {

@@ -135,10 +135,10 @@ def draw_blocks(generator, shape):
     """Blocks of keys [heads, blocks - 2, r] that query block i does not see anyway."""
     heads, inner, count = shape
     table = np.empty(shape, np.float32)
-    for own in range(1, inner + 1):
-        free = [b for b in range(1, inner + 1) if abs(b - own) > 1]
+    for block in range(1, inner + 1):
+        free = [b for b in range(1, inner + 1) if abs(b - block) > 1]
         for head in range(heads):
-            table[head, own - 1] = generator.permutation(free)[:count]
+            table[head, block - 1] = generator.permutation(free)[:count]
     return table
 
 

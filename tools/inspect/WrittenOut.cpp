@@ -15,7 +15,7 @@ using namespace mlir;
 namespace hova::inspect {
 
 /// Whether `op` is a linear that is no part of another operator.
-static LinearOp ownLinear(Operation *op) {
+static LinearOp plainLinear(Operation *op) {
   auto linear = dyn_cast_or_null<LinearOp>(op);
   return linear && !op->hasAttr(kSiteAttr) ? linear : LinearOp();
 }
@@ -38,7 +38,7 @@ static std::optional<Inside> insideOf(LinearOp last) {
     if (isa_and_nonnull<WeightOp>(maker)) {
       continue; // of an element-wise operation: a scale
     }
-    if (LinearOp linear = ownLinear(maker)) {
+    if (LinearOp linear = plainLinear(maker)) {
       inside.first.insert(linear);
       continue;
     }
@@ -96,7 +96,7 @@ static std::string pathAround(ArrayRef<std::string> parts) {
 /// The site that ends with `last`, if one does.
 static std::optional<WrittenSite> writtenSiteAt(LinearOp last) {
   std::optional<Inside> inside =
-      ownLinear(last) ? insideOf(last) : std::nullopt;
+      plainLinear(last) ? insideOf(last) : std::nullopt;
   StringRef kind = inside ? kindOf(*inside) : "";
   if (kind.empty() || !isClosed(*inside, last)) {
     return std::nullopt;

@@ -27,8 +27,8 @@ class TreeNode {
 
   /// Equal for repetitions of which the same is to be said.
   get signature() {
-    const own = this.layer ? [this.layer.kind, this.layer.output_shape, this.layer.parameters, this.layer.macs, this.layer.sites.map((site) => [site.kind, site.fused])] : null;
-    return JSON.stringify([own, this.children.map((child) => [/^\d+$/.test(child.name) ? "" : child.name, child.signature])]);
+    const self = this.layer ? [this.layer.kind, this.layer.output_shape, this.layer.parameters, this.layer.macs, this.layer.sites.map((site) => [site.kind, site.fused])] : null;
+    return JSON.stringify([self, this.children.map((child) => [/^\d+$/.test(child.name) ? "" : child.name, child.signature])]);
   }
 }
 

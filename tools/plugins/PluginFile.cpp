@@ -16,7 +16,7 @@ namespace hova {
 static constexpr StringLiteral kEntries[] = {
     "mlirGetPassPluginInfo", "mlirGetDialectPluginInfo", "hovaGetPluginInfo"};
 
-StringRef ownPluginStamp() { return HOVA_PLUGIN_STAMP; }
+StringRef pluginStamp() { return HOVA_PLUGIN_STAMP; }
 
 std::string pluginPath(StringRef path) {
   return path.contains('/') ? path.str() : ("./" + path).str();
@@ -73,9 +73,9 @@ static Error check(const std::string &path) {
                   "' does not say which hova it was built for; "
                   "build it with hova_add_plugin of hova's CMake package");
   }
-  if (stamp != ownPluginStamp()) {
+  if (stamp != pluginStamp()) {
     return refuse("'" + path + "' was built for " + stamp + ", but this is " +
-                  ownPluginStamp() + "; build it again for this one");
+                  pluginStamp() + "; build it again for this one");
   }
   return Error::success();
 }

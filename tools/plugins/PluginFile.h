@@ -17,7 +17,7 @@
 namespace hova {
 
 /// What a plugin of this hova says of itself.
-llvm::StringRef ownPluginStamp();
+llvm::StringRef pluginStamp();
 
 /// `path`, or the file of this name in the current folder: the loader looks for
 /// a name without a folder elsewhere.

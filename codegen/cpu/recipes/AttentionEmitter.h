@@ -74,7 +74,7 @@ private:
   Expr isVisited(const Panels &bounds, Expr panel, int64_t panels);
   /// Lists the blocks of keys that the block of rows sees; their panels.
   Panels listBlocks();
-  /// `seesAll`: block `own` does, as the first and the last.
+  /// `seesAll`: `block` does, as the first and the last.
   Expr seenBlock(Expr block, Expr entry, Expr seesAll, Expr &isSeen);
   Expr drawnBlock(Expr block, Expr entry);
   Expr listedBlock(Expr entry);

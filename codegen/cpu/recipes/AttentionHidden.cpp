@@ -56,12 +56,13 @@ void AttentionEmitter::emitSeenValues() {
     Expr sum = e.splat(0, at.lanes);
     if (blocks.size) {
       Expr count = e(panels.end) / blocks.panels;
-      return e.fold("seen_block", 0, count, 1, sum, [&](Expr own, Expr before) {
-        Expr key = listedBlock(own) * blocks.size;
-        Expr keys = min(layout.keys - key, blocks.size);
-        return addSeenValues(i, own * blocks.lanes, keys, value, keyRow + key,
-                             at, before);
-      });
+      return e.fold("seen_block", 0, count, 1, sum,
+                    [&](Expr entry, Expr before) {
+                      Expr key = listedBlock(entry) * blocks.size;
+                      Expr keys = min(layout.keys - key, blocks.size);
+                      return addSeenValues(i, entry * blocks.lanes, keys, value,
+                                           keyRow + key, at, before);
+                    });
     }
     for (const KeyRun &run : visitedRuns(layout.keys)) {
       Expr key = run.panel * layout.panel;
@@ -75,12 +76,13 @@ void AttentionEmitter::emitSeenValues() {
   e.forLoop("queries", height, [&](Expr i) {
     e.forEachChunk(layout.valueWidth, [&](const Chunk &at) {
       Expr sum = sumOf(i, at);
-      Expr own = sum * e.load(scratch.inverse, i, 0).broadcast(sum.getType());
+      Expr weighed =
+          sum * e.load(scratch.inverse, i, 0).broadcast(sum.getType());
       if (!element.isF32()) {
         Type type = VectorType::get({at.lanes}, element);
-        own = e.compute<arith::TruncFOp>(type, own);
+        weighed = e.compute<arith::TruncFOp>(type, weighed);
       }
-      e.store(own, result, queryRow + row + i, at + resultColumn);
+      e.store(weighed, result, queryRow + row + i, at + resultColumn);
     });
   });
 }

@@ -34,9 +34,9 @@ struct BlockLayout {
   }
   /// The row blocks of all queries, none in two blocks.
   llvm::SmallVector<RowSpan> rowBlocks(int64_t tileRows) const;
-  /// Keys that queries of block `own` see, or those in the blocks that they
-  /// visit. A row of the table counts as full, or with all blocks that it may
-  /// name where these are fewer.
+  /// Keys that queries of block `queryBlock` see, or those in the blocks that
+  /// they visit. A row of the table counts as full, or with all blocks that it
+  /// may name where these are fewer.
   int64_t countKeys(int64_t queryBlock,
                     const VisitedKeys::Range *visited) const;
 };

@@ -265,7 +265,7 @@ bool isAddedToCarried(ScoreRegion region, BlockArgument captured) {
                    region.getKey()};
   ArrayRef<int64_t> shape = shapeOf(captured);
   // The only place of an axis is a constant.
-  auto isOwn = [&](unsigned axis, Value index) {
+  auto isIndexOf = [&](unsigned axis, Value index) {
     return index == known[axis] ||
            (shape[axis] == 1 && matchPattern(index, m_Zero()));
   };
@@ -274,7 +274,7 @@ bool isAddedToCarried(ScoreRegion region, BlockArgument captured) {
            auto indices = cast<ElementOp>(user).getIndices();
            return llvm::all_of(llvm::enumerate(indices),
                                [&](auto index) {
-                                 return isOwn(index.index(), index.value());
+                                 return isIndexOf(index.index(), index.value());
                                }) &&
                   llvm::is_contained(sum->getOperands(), user->getResult(0));
          });

@@ -69,7 +69,7 @@ void emitTokenLanes(TokenLanes &t, AttentionOp op) {
   int64_t most = e.schedule.tileRows * e.schedule.tileColumns / kTokens;
   Value query = t.matrix(op.getQuery()), value = t.matrix(op.getValue());
   Value key = t.matrix(op.getKey(), /*isTransposed=*/true);
-  Value result = t.matrix(op.getResult()), weights = t.ownMatrix();
+  Value result = t.matrix(op.getResult()), weights = t.scratchMatrix();
   auto emitHead = [&](Expr token, Expr head) {
     // The head of keys and values that a head of queries reads.
     Expr keyHead = head / op.getGroup();

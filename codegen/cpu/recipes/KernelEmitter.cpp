@@ -201,7 +201,7 @@ void KernelEmitter::prefetchTile(Value tensor, const TilePlace &place) {
 Expr KernelEmitter::loadTile(Value tensor, ArrayRef<int64_t> shape,
                              const TilePlace &place) {
   ArrayRef<int64_t> dims = shapeOf(tensor);
-  int64_t ownRows = staticSize(dims.drop_back());
+  int64_t tableRows = staticSize(dims.drop_back());
   VectorType type = tileType(place.rows, place.lanes);
   if (!dims.empty() && dims.back() == 1 && shape.back() != 1) {
     // One element for all columns of a row.
@@ -209,13 +209,14 @@ Expr KernelEmitter::loadTile(Value tensor, ArrayRef<int64_t> shape,
     column.back() = 1;
     return loadTile(tensor, column, {place.row, 0, place.rows}).broadcast(type);
   }
-  if (ownRows == staticSize(shape.drop_back())) {
+  if (tableRows == staticSize(shape.drop_back())) {
     return compute<TileLoadOp>(type, buffer(tensor), place.row, place.column,
                                columnsOf(place), rowTable(tensor));
   }
   // A table with fewer rows repeats: one of its rows, or one row for all (a
   // vector).
-  assert((ownRows == 1 || place.rows == 1) && "rows of a table do not line up");
+  assert((tableRows == 1 || place.rows == 1) &&
+         "rows of a table do not line up");
   TilePlace only = place;
   only.row = repeatedRow(place.row, dims, shape);
   only.rows = 1;

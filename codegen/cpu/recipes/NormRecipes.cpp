@@ -180,8 +180,8 @@ static void emitSoftmax(KernelEmitter &e, SoftmaxOp op) {
 
 namespace {
 /// Reads the rows of the first operand where a table says.
-template <typename Own, typename OpT, auto emit>
-struct RowRecipe : CpuRecipe<Own, OpT, emit> {
+template <typename Recipe, typename OpT, auto emit>
+struct RowRecipe : CpuRecipe<Recipe, OpT, emit> {
   bool readsRowsAnywhere(Operation *, unsigned index) const {
     return index == 0;
   }

@@ -73,8 +73,8 @@ TokenLanesLayout::TokenLanesLayout(KernelOp kernel,
       }
     }
   }
-  ownOffset = placeBlocks(blocks);
-  bytes = ownOffset + kTokens * kTokens * 4;
+  scratchOffset = placeBlocks(blocks);
+  bytes = scratchOffset + kTokens * kTokens * 4;
 }
 
 std::optional<int64_t> TokenLanesLayout::offsetOf(Value value) const {
@@ -99,8 +99,8 @@ Value TokenLanes::matrix(Value tensor, bool isTransposed) {
              : e.reinterpret(whole, {channels, lanes}, {lanes, 1}, first);
 }
 
-Value TokenLanes::ownMatrix() {
-  return e.scratchView(layout.ownOffset, {kTokens, kTokens});
+Value TokenLanes::scratchMatrix() {
+  return e.scratchView(layout.scratchOffset, {kTokens, kTokens});
 }
 
 void TokenLanes::forEachTile(int64_t channels, int64_t most, TileBody body) {

@@ -34,7 +34,7 @@ public:
   /// Tokens of a unit: those of one or more tiles.
   int64_t unitTokens;
   /// Scratch that an operation uses while it runs: a matrix of 16 x 16.
-  int64_t ownOffset;
+  int64_t scratchOffset;
   int64_t bytes;
 
   /// Bytes from the start of scratch to the matrix of a value; nothing where it
@@ -63,7 +63,7 @@ public:
   /// a slice of columns these rows of it.
   mlir::Value matrix(mlir::Value tensor, bool isTransposed = false);
   /// A matrix of 16 x 16 that nobody else uses.
-  mlir::Value ownMatrix();
+  mlir::Value scratchMatrix();
 
   /// Channels `0 .. channels` in tiles of `most` at most: a loop over whole
   /// ones and one body for the rest.

@@ -200,13 +200,13 @@ static void copyEntries(KernelEmitter &e, Value result, int64_t axis, Expr row,
   int64_t size = shape[axis];
   int64_t inner = staticSize(shape.drop_back().drop_front(axis + 1));
   Expr entry = row / inner % size - entries.place;
-  Expr isOwn = entries.count < size ? entry < entries.count : Expr();
+  Expr isOfOperand = entries.count < size ? entry < entries.count : Expr();
   auto copy = [&] {
     Expr j = entry + entries.first, outer = row / (size * inner);
     Expr from = (outer * shapeOf(entries.x)[axis] + j) * inner + row % inner;
     e.copyRow({source, {from, 0}}, row, shape.back());
   };
-  e.ifThen(isOwn, copy, otherwise);
+  e.ifThen(isOfOperand, copy, otherwise);
 }
 
 static void emit(KernelEmitter &e, ConcatOp op) {

@@ -19,7 +19,7 @@ enum class EmulatedAs {
   Lanes,    ///< a call with words of operands and results
   Value,    ///< a call that maps numbers to a number, lane by lane of a vector
   Inexact,  ///< the same, where a launch chooses among several numbers
-  Own,      ///< something of its own in LowerToEmulation.cpp
+  Custom,   ///< as KernelEmulation.cpp says of it alone
 };
 
 struct DeviceOperation {

@@ -172,7 +172,7 @@ void KernelEmulation::lowerLanes(Operation *op, const DeviceOperation &entry) {
 /// the thread knows.
 void KernelEmulation::lowerValue(Operation *op, const DeviceOperation &entry) {
   Type type = op->getResult(0).getType(), element = getElementTypeOrSelf(type);
-  auto isHalf = [](Type own) { return own.isBF16() || own.isF16(); };
+  auto isHalf = [](Type given) { return given.isBF16() || given.isF16(); };
   Type returned = isHalf(element) ? Type(b.getI16Type()) : element;
   auto scalar = [&](ValueRange numbers) -> Value {
     SmallVector<Value> arguments;
@@ -371,7 +371,7 @@ void KernelEmulation::removeHalves() {
       llvm::map_to_vector(type.getParams(), withoutHalves)));
 }
 
-void KernelEmulation::lowerOwn(Operation *op, const DeviceOperation &entry) {
+void KernelEmulation::lowerCustom(Operation *op, const DeviceOperation &entry) {
   if (auto load = dyn_cast<LLVM::LoadOp>(op)) {
     lowerAccess(op, load.getAddr(), load.getType(),
                 load.getAlignment().value_or(0));
@@ -430,8 +430,8 @@ void KernelEmulation::lower(Operation *op, const DeviceOperation &entry) {
   case EmulatedAs::Inexact:
     lowerValue(op, entry);
     break;
-  case EmulatedAs::Own:
-    lowerOwn(op, entry);
+  case EmulatedAs::Custom:
+    lowerCustom(op, entry);
     break;
   }
   op->erase();

@@ -48,7 +48,7 @@ private:
   void lowerCopy(mlir::Operation *op, const DeviceOperation &entry);
   void lowerShift(mlir::Operation *op);
   void lowerDivision(mlir::Operation *op, const DeviceOperation &entry);
-  void lowerOwn(mlir::Operation *op, const DeviceOperation &entry);
+  void lowerCustom(mlir::Operation *op, const DeviceOperation &entry);
 
   Value i32(int64_t value);
   Value constantLike(mlir::Type type, int64_t value);

@@ -21,14 +21,14 @@ static SharedMemories layOutSharedMemories(ModuleOp module) {
   uint64_t alignment = 16;
   for (auto global :
        llvm::make_early_inc_range(module.getOps<LLVM::GlobalOp>())) {
-    uint64_t own = global.getAlignment().value_or(16);
+    uint64_t needed = global.getAlignment().value_or(16);
     uint64_t bytes = DataLayout(module).getTypeSize(global.getType());
     if (bytes == 0) {
-      alignment = std::max(alignment, own);
+      alignment = std::max(alignment, needed);
       dynamic.push_back(global);
       continue;
     }
-    memories.bytes = llvm::alignTo(memories.bytes, own);
+    memories.bytes = llvm::alignTo(memories.bytes, needed);
     memories.offsets[global.getSymNameAttr()] = memories.bytes;
     memories.bytes += bytes;
     global.erase();

@@ -63,11 +63,11 @@ static int64_t registersOf(LLVM::LoadOp load) {
 static int64_t roomFor(LLVM::LLVMFuncOp kernel) {
   int64_t carried = 0;
   kernel.walk([&](LoopLikeOpInterface loop) {
-    int64_t own = 0;
+    int64_t ofLoop = 0;
     for (Value value : loop.getInits()) {
-      own += registersOf(value.getType());
+      ofLoop += registersOf(value.getType());
     }
-    carried = std::max(carried, own);
+    carried = std::max(carried, ofLoop);
   });
   return std::clamp(kHalfRegisters - carried, kLeastAhead, kMostAhead);
 }
@@ -165,13 +165,13 @@ private:
       }
       for (; begun < loads.size(); ++begun) {
         auto [turn, load] = loads[begun];
-        int64_t own = registersOf(load);
-        if (turn.first > step && held + own > most) {
+        int64_t taken = registersOf(load);
+        if (turn.first > step && held + taken > most) {
           break;
         }
         // No earlier than it stands.
         places[load] = std::max(step, movable.lookup(load));
-        held += own;
+        held += taken;
       }
     }
   }

@@ -138,13 +138,13 @@ LogicalResult ThreadEmitter::emitProduct(GroupProductOp op) {
   auto kind = element.isF16() ? NVVM::MMATypes::f16 : NVVM::MMATypes::bf16;
   // The operation takes pairs of f16 as vectors, and those of bf16 as words.
   auto pairs = [&](ArrayRef<Value> words) {
-    Values own(words);
-    for (Value &word : own) {
+    Values operands(words);
+    for (Value &word : operands) {
       word = element.isF16() ? Value(LLVM::BitcastOp::create(
                                    b, VectorType::get({2}, element), word))
                              : word;
     }
-    return own;
+    return operands;
   };
   SmallVector<Type> four(4, b.getF32Type());
   Type made = LLVM::LLVMStructType::getLiteral(b.getContext(), four);

@@ -123,17 +123,17 @@ Value GroupEmitter::load(Value tensor, ArrayRef<int64_t> shape,
                          const Place &place) {
   Value from = matrix(tensor);
   auto type = cast<MemRefType>(from.getType());
-  int64_t rows = staticSize(shape.drop_back()), ownRows = type.getDimSize(0);
+  int64_t rows = staticSize(shape.drop_back()), heldRows = type.getDimSize(0);
   bool oneColumn = type.getDimSize(1) == 1 && shape.back() != 1;
-  bool oneRow = ownRows == 1 && rows != 1;
+  bool oneRow = heldRows == 1 && rows != 1;
   TileType tile = place.type.with(
       {oneRow ? 1 : place.type.rows(), oneColumn ? 1 : place.type.columns()},
       type.getElementType(), place.type.getDistribution());
   KernelBuilder::RowMap sourceRow = rowMap(tensor);
-  if (!sourceRow && !oneRow && ownRows != rows) {
+  if (!sourceRow && !oneRow && heldRows != rows) {
     // A table with fewer rows repeats.
-    sourceRow = [own = shapeOf(tensor), shape](Expr row) {
-      return repeatedRow(row, own, shape);
+    sourceRow = [held = shapeOf(tensor), shape](Expr row) {
+      return repeatedRow(row, held, shape);
     };
   }
   if (sourceRow) {

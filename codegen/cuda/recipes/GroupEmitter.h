@@ -50,8 +50,8 @@ public:
   void setMatrices(int64_t count) { matrices = count; }
   /// The head that is written: the block's (y), unless the block has several
   /// and writes one after the other.
-  Expr head() { return ownHead ? ownHead : block(1); }
-  void setHead(Expr head) { ownHead = head.in(b); }
+  Expr head() { return chosenHead ? chosenHead : block(1); }
+  void setHead(Expr head) { chosenHead = head.in(b); }
 
   /// Rows from `row` on and columns from `column` on.
   mlir::Value view(mlir::Value matrix, Expr row, int64_t rows, Expr column,
@@ -105,7 +105,7 @@ private:
   llvm::DenseMap<mlir::Value, mlir::Value> places;
   llvm::DenseMap<mlir::Value, PlacementAttrInterface> placements;
   int64_t matrices = 0;
-  Expr ownHead;
+  Expr chosenHead;
   llvm::DenseMap<mlir::Operation *, mlir::Value> slots;
   KernelBuilder::Values tokens;
 };

@@ -235,16 +235,15 @@ void ScaleHeadsRecipe::emitGroup(Operation *op, GroupEmitter &e) const {
   Value from = e.matrix(scaling.getLogits());
   RowSoftmax softmax =
       emitRowSoftmax(b, row, from, place.row, heads, place.rowsInside);
-  Value ownLogits = b.gather(place.type, from, [&](Expr i, Expr j) {
+  Value logits = b.gather(place.type, from, [&](Expr i, Expr j) {
     return std::pair(place.row + i, (place.column + j) / width);
   });
   Value x = e.load(scaling.getHeadsIn(), shapeOf(scaling.getResult()), place);
-  Value result =
-      b.map(place.type, {x, ownLogits, softmax.most, softmax.inverse},
-            [&](Elements t, Expr, Expr) {
-              Expr share = b.power(t[1], t[2]) * t[3];
-              return widen(b, t[0]) * share;
-            });
+  Value result = b.map(place.type, {x, logits, softmax.most, softmax.inverse},
+                       [&](Elements t, Expr, Expr) {
+                         Expr share = b.power(t[1], t[2]) * t[3];
+                         return widen(b, t[0]) * share;
+                       });
   e.finishAndStore(result, place);
 }
 

@@ -23,7 +23,7 @@ public:
   /// Of a tile, and what those of the tiles before are multiplied with to be
   /// relative to its maxima too.
   struct Weights {
-    mlir::Value own, shrink;
+    mlir::Value ofTile, shrink;
   };
   /// exp2(factor (x - most) + offset) of the scores of a tile; those before are
   /// relative to the maxima `before`.

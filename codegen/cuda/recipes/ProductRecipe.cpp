@@ -143,9 +143,9 @@ struct ProductRecipe
 
 /// The product of x and w is the entry of the result's first axis that the
 /// block belongs to.
-static void emitOwnProduct(GroupEmitter &e, Value x, Value w, Value result,
-                           bool isTransposed,
-                           const KernelBuilder::RowMap &sourceRow = {}) {
+static void emitProductOfBlock(GroupEmitter &e, Value x, Value w, Value result,
+                               bool isTransposed,
+                               const KernelBuilder::RowMap &sourceRow = {}) {
   int64_t rows = e.schedule.getRows(), columns = e.schedule.getColumns();
   Expr row = e.block(0) * rows, column = e.block(1) * columns;
   Value sums =
@@ -199,9 +199,9 @@ struct LinearPartsRecipe
       int64_t rows = cast<MemRefType>(all.getType()).getDimSize(0);
       return e.view(all, 0, rows, e.block(2) * size, size);
     };
-    emitOwnProduct(e, part(partsOp.getX()), part(partsOp.getWeight()),
-                   partsOp.getResult(),
-                   /*isTransposed=*/true, e.rowMap(partsOp.getX()));
+    emitProductOfBlock(e, part(partsOp.getX()), part(partsOp.getWeight()),
+                       partsOp.getResult(),
+                       /*isTransposed=*/true, e.rowMap(partsOp.getX()));
   }
   bool readsPlaced(Operation *, unsigned index) const { return index == 0; }
   bool readsTransposed(Operation *op, unsigned index) const {
@@ -267,9 +267,9 @@ struct ProjectTokensRecipe
   }
   void emitGroup(Operation *op, GroupEmitter &e) const {
     auto projection = cast<ProjectTokensOp>(op);
-    emitOwnProduct(e, e.matrix(projection.getWeight()),
-                   e.sequenceOf(projection.getX()), projection.getResult(),
-                   /*isTransposed=*/false);
+    emitProductOfBlock(e, e.matrix(projection.getWeight()),
+                       e.sequenceOf(projection.getX()), projection.getResult(),
+                       /*isTransposed=*/false);
   }
   bool readsTransposed(Operation *, unsigned index) const { return index == 1; }
 };

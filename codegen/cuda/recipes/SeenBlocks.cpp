@@ -10,25 +10,26 @@ using namespace mlir;
 
 namespace hova {
 
-SeenBlocks::SeenBlocks(GroupEmitter &e, AttentionOp op, Expr own)
+SeenBlocks::SeenBlocks(GroupEmitter &e, AttentionOp op, Expr queryBlock)
     : e(e), b(e.b), op(op), tokens(shapeOf(op.getQuery())[1]),
       size(*op.getBlock()), blocks(op.getBlocks()), last(blocks - 1),
       drawn(op.getRandomCount()),
       boxesOfBlock(llvm::divideCeil(size, e.schedule.getStep())),
       areWhole(size % e.schedule.getStep() == 0 && tokens % size == 0),
-      own(own), isGlobal((own == 0) | (own == last)),
-      ends(select((own == 1) | (own == last - 1), 1, 2)) {}
+      queryBlock(queryBlock),
+      isGlobal((queryBlock == 0) | (queryBlock == last)),
+      ends(select((queryBlock == 1) | (queryBlock == last - 1), 1, 2)) {}
 
 /// Of the row of the table that belongs to the block of queries.
 Expr SeenBlocks::drawnBlock(Expr place) {
-  Expr row = e.block(1) * (blocks - 2) + select(isGlobal, 0, own - 1);
+  Expr row = e.block(1) * (blocks - 2) + select(isGlobal, 0, queryBlock - 1);
   return toIndex(b.compute<memref::LoadOp>(
       e.matrix(op.getRandomBlocks()), ValueRange{row, min(place, drawn - 1)}));
 }
 
 Expr SeenBlocks::blockAt(Expr entry) {
-  Expr window = own + entry - 1, place = entry - 3;
-  Expr found = select(place == 0, select(own == 1, last, 0), last);
+  Expr window = queryBlock + entry - 1, place = entry - 3;
+  Expr found = select(place == 0, select(queryBlock == 1, last, 0), last);
   if (drawn) {
     found = select(place >= ends, drawnBlock(place - ends), found);
   }

@@ -21,8 +21,8 @@ namespace hova {
 /// the window is not seen again as the first or the last one.
 class SeenBlocks {
 public:
-  /// Of the queries of block `own`.
-  SeenBlocks(GroupEmitter &e, AttentionOp op, Expr own);
+  /// Of the queries of block `queryBlock`.
+  SeenBlocks(GroupEmitter &e, AttentionOp op, Expr queryBlock);
   /// Refers to this.
   KeyList list();
 
@@ -37,7 +37,7 @@ private:
   AttentionOp op;
   int64_t tokens, size, blocks, last, drawn, boxesOfBlock;
   bool areWhole;
-  Expr own;
+  Expr queryBlock;
   Expr isGlobal; ///< all blocks are seen
   Expr ends;     ///< how many of the first and the last block are added
 };

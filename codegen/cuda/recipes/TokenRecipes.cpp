@@ -51,16 +51,17 @@ static Value gather(GroupEmitter &e, const Place &place, Value tensor,
   });
 }
 
-/// The elements of `table` where `isOwn` says so of the row and column of the
-/// result, and those of `before`, of f32, elsewhere; without it all of `table`.
+/// The elements of `table` where `isOfTable` says so of the row and column of
+/// the result, and those of `before`, of f32, elsewhere; without it all of
+/// `table`.
 static Value choose(GroupEmitter &e, const Place &place, Value before,
                     Value table,
-                    llvm::function_ref<Expr(Expr row, Expr column)> isOwn) {
+                    llvm::function_ref<Expr(Expr row, Expr column)> isOfTable) {
   if (!before) {
     return table;
   }
   return e.b.map(place.type, {before, table}, [&](Elements x, Expr i, Expr j) {
-    Expr condition = isOwn(place.row + i, place.column + j);
+    Expr condition = isOfTable(place.row + i, place.column + j);
     return select(condition, widen(e.b, x[1]), x[0]);
   });
 }

@@ -50,13 +50,13 @@ void check(const RowDivision &sizes) {
   uint64_t parts =
       static_cast<uint64_t>(partsOf(sizes.rows, sizes.grain, sizes.rows));
   for (uint64_t threads = 1; threads <= rows + 1; ++threads) {
-    uint64_t own = std::min(threads, parts);
-    ASSERT_EQ(hova_units_before(0, rows, own), 0u);
-    ASSERT_EQ(hova_units_before(own, rows, own), rows);
-    for (uint64_t thread = 0; thread < own; ++thread) {
+    uint64_t team = std::min(threads, parts);
+    ASSERT_EQ(hova_units_before(0, rows, team), 0u);
+    ASSERT_EQ(hova_units_before(team, rows, team), rows);
+    for (uint64_t thread = 0; thread < team; ++thread) {
       int64_t chunk =
-          static_cast<int64_t>(hova_units_before(thread + 1, rows, own) -
-                               hova_units_before(thread, rows, own));
+          static_cast<int64_t>(hova_units_before(thread + 1, rows, team) -
+                               hova_units_before(thread, rows, team));
       int64_t calls = (chunk + sizes.block - 1) / sizes.block;
       for (int64_t call = 0; call < calls; ++call) {
         int64_t begin = chunk * call / calls, end = chunk * (call + 1) / calls;
@@ -114,8 +114,8 @@ TEST(RowBlockSizes, lists_the_heights_of_even_shares) {
         std::set<int64_t> heights;
         int64_t fewest = rows;
         for (int64_t share = 0; share < shares; ++share) {
-          int64_t own = rows * (share + 1) / shares - rows * share / shares;
-          addHeights(own, most, heights, fewest);
+          int64_t ofShare = rows * (share + 1) / shares - rows * share / shares;
+          addHeights(ofShare, most, heights, fewest);
         }
         llvm::SmallVector<int64_t> expected(heights.begin(), heights.end());
         EXPECT_EQ(heightsOf(rowBlocksOf(rows, shares, most)), expected)

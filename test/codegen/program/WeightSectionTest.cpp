@@ -98,9 +98,9 @@ TEST(WeightSection, says_what_is_missing_and_what_to_do) {
   constant.sh_addr = kBytes;
   segment.put(segment.placeOf(2), constant);
   ASSERT_EQ(Linked(segment).place(), "");
-  auto own = segment.structure<Elf64_Phdr>(segment.header.e_phoff);
-  own.p_memsz += 4096;
-  segment.put(segment.header.e_phoff, own);
+  auto load = segment.structure<Elf64_Phdr>(segment.header.e_phoff);
+  load.p_memsz += 4096;
+  segment.put(segment.header.e_phoff, load);
   std::vector<char> before = segment.file;
   EXPECT_EQ(segment.place(),
             "the weights of the linked program share their segment with "
@@ -109,8 +109,8 @@ TEST(WeightSection, says_what_is_missing_and_what_to_do) {
   EXPECT_EQ(segment.file, before);
 
   Linked none;
-  own.p_type = PT_NOTE;
-  none.put(none.header.e_phoff, own);
+  load.p_type = PT_NOTE;
+  none.put(none.header.e_phoff, load);
   EXPECT_EQ(none.place(),
             "no segment of the linked program is as long as its section "
             "'.hova_weights' and has nothing else; --weights-mode=file keeps "

@@ -402,7 +402,7 @@ TEST_F(EvaluatorTest, float64_rounds_learned_numbers_where_they_are_weights) {
   EXPECT_EQ(lastOf(Precision::Single), (std::vector<double>{512, 512, 512}));
 }
 
-TEST_F(EvaluatorTest, the_own_type_rounds_activations_too) {
+TEST_F(EvaluatorTest, storage_rounds_activations_too) {
   func::FuncOp main = parse(kStored);
   auto weights = module->lookupSymbol<func::FuncOp>("weights");
   ASSERT_TRUE(succeeded(evaluator.foldWeights(weights)));
@@ -410,7 +410,7 @@ TEST_F(EvaluatorTest, the_own_type_rounds_activations_too) {
   EXPECT_EQ(y.at(1), 1.0);
 }
 
-TEST_F(EvaluatorTest, the_own_type_rounds_probabilities) {
+TEST_F(EvaluatorTest, storage_rounds_probabilities) {
   func::FuncOp main = parse(R"mlir(
     func.func @main(%x: tensor<1x1x1xbf16>, %k: tensor<1x3x1xbf16>)
         -> tensor<1x1x1xf32> {

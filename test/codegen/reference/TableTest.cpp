@@ -57,19 +57,19 @@ TEST_F(TableTest, compiler_and_evaluator_agree_about_windows) {
     int64_t tokens = gridH * gridW, windows = tokens / (h * w);
     int64_t classes = (down ? 2 : 1) * (right ? 2 : 1);
     std::string table = std::to_string((2 * h - 1) * (2 * w - 1)) + "x3xf32";
-    std::string own = std::to_string(h * w);
+    std::string places = std::to_string(h * w);
     std::string rows = "tensor<" + std::to_string(2 * tokens) + "xi32>";
     expectEqual("hova.row_table [#hova.window" + rule + "] source 2, " +
                     std::to_string(tokens) + ", 8 : " + rows,
                 rows);
     std::string back = "hova.row_table [#hova.inverse<#hova.window" + rule +
-                       ">] source " + std::to_string(2 * windows) + ", " + own +
-                       ", 8 : " + rows;
+                       ">] source " + std::to_string(2 * windows) + ", " +
+                       places + ", 8 : " + rows;
     expectEqual(back, rows);
     std::string kinds = "tensor<" + std::to_string(windows) + "xi32>";
     expectEqual("hova.window_classes " + rule + " : " + kinds, kinds);
-    std::string bias =
-        "tensor<" + std::to_string(classes) + "x3x" + own + "x" + own + "xf32>";
+    std::string bias = "tensor<" + std::to_string(classes) + "x3x" + places +
+                       "x" + places + "xf32>";
     expectEqual("hova.window_bias " + rule + " table(%w) : (tensor<" + table +
                     ">) -> " + bias,
                 bias, "%w = hova.weight \"w\" : tensor<" + table + ">");

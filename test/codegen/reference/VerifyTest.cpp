@@ -226,9 +226,9 @@ TEST(Inputs, have_rows_of_ids_that_end_in_padding) {
   HostTensor ids = makeIds({8, 100}, 2, 500, InputKind::Random, 3);
   int64_t rows = 0;
   for (int64_t row = 0; row < 8; ++row) {
-    const int64_t *own = ids.as<int64_t>() + row * 100;
-    rows += std::count(own + 98, own + 100, 2) == 2;
-    EXPECT_LT(std::count(own, own + 50, 2), 5);
+    const int64_t *ofRow = ids.as<int64_t>() + row * 100;
+    rows += std::count(ofRow + 98, ofRow + 100, 2) == 2;
+    EXPECT_LT(std::count(ofRow, ofRow + 50, 2), 5);
   }
   EXPECT_GT(rows, 4);
 }

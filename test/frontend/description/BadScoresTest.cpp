@@ -1,4 +1,4 @@
-//===- BadScoresTest.cpp - Mistakes in scores of one's own ----------------===//
+//===- BadScoresTest.cpp - Mistakes in written scores ---------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0
 //

@@ -108,14 +108,14 @@ TEST(FrozenWeights, are_made_by_their_initialiser_where_no_rule_names_them) {
       << l.model.note;
 }
 
-TEST(FrozenWeights, may_be_in_a_file_of_the_own_names) {
-  std::map<std::string, TestTensor> own = {{"l.weight", {{4, 2}}},
-                                           {"l.bias", {{2}}}};
-  Opened without(describe(kSinusoid, ""), safetensors(own));
+TEST(FrozenWeights, may_be_in_a_file_of_the_names_of_the_description) {
+  std::map<std::string, TestTensor> named = {{"l.weight", {{4, 2}}},
+                                             {"l.bias", {{2}}}};
+  Opened without(describe(kSinusoid, ""), safetensors(named));
   ASSERT_EQ(without.status, ModelStatus::Ok) << without.messages;
   EXPECT_NEAR(without.values("t.weight")[4], std::sin(1.0), 1e-7);
-  own["t.weight"] = {{3, 4}};
-  Opened with(describe(kSinusoid, ""), safetensors(own));
+  named["t.weight"] = {{3, 4}};
+  Opened with(describe(kSinusoid, ""), safetensors(named));
   ASSERT_EQ(with.status, ModelStatus::Ok) << with.messages;
   EXPECT_EQ(with.values("t.weight")[4], 4);
   EXPECT_EQ(with.model.note.find("initialisers"), std::string::npos);

@@ -179,14 +179,14 @@ TEST(FittingParameters, are_not_guessed_where_something_stays_wrong) {
 }
 
 TEST(FittingParameters, are_found_by_the_names_of_the_description_too) {
-  std::string own = kModel;
-  own = own.substr(0, own.find(",\n \"checkpoints\"")) + "}";
+  std::string model = kModel;
+  model = model.substr(0, model.find(",\n \"checkpoints\"")) + "}";
   Opened neck({{"stem.weight", {{2, 3}}},
                {"body.0.weight", {{3, 3}}},
                {"body.1.weight", {{3, 3}}},
                {"up.weight", {{3, 6}}},
                {"head.weight", {{6, 5}}}},
-              {}, own);
+              {}, model);
   EXPECT_EQ(neck.advice, "--set neck=false");
 }
 

@@ -143,9 +143,9 @@ TEST(VariedWeights, are_any_blocks_where_blocks_may_repeat) {
   EXPECT_GT(drawn.size(), 18u); // of 20 and none
   bool repeats = false, sees = false;
   for (size_t i = 0; i < table.size(); i += 3) {
-    float own = static_cast<float>(i / 3 % 18 + 1);
+    float row = static_cast<float>(i / 3 % 18 + 1);
     repeats |= table[i] >= 0 && table[i] == table[i + 1];
-    sees |= table[i] == 0 || table[i] == own;
+    sees |= table[i] == 0 || table[i] == row;
   }
   EXPECT_TRUE(repeats);
   EXPECT_TRUE(sees);
@@ -167,12 +167,12 @@ TEST(DrawnWeights, are_blocks_that_are_not_seen_anyway) {
   ASSERT_EQ(table.size(), 2u * 18 * 3);
   std::set<float> drawn;
   for (size_t i = 0; i < table.size(); i += 3) {
-    float own = static_cast<float>(i / 3 % 18 + 1);
+    float number = static_cast<float>(i / 3 % 18 + 1);
     std::set<float> row(&table[i], &table[i] + 3);
     EXPECT_EQ(row.size(), 3u);
     for (float block : row) {
-      EXPECT_TRUE(block >= 1 && block <= 18 && std::abs(block - own) > 1)
-          << block << " of row " << own;
+      EXPECT_TRUE(block >= 1 && block <= 18 && std::abs(block - number) > 1)
+          << block << " of row " << number;
       drawn.insert(block);
     }
   }
@@ -183,11 +183,11 @@ TEST(DrawnWeights, are_blocks_before_those_of_a_causal_row) {
   std::vector<float> table = drawTable(true);
   ASSERT_EQ(table.size(), 2u * 18 * 3);
   for (size_t i = 0; i < table.size(); ++i) {
-    int64_t own = static_cast<int64_t>(i / 3 % 18 + 1);
-    int64_t candidates = std::max<int64_t>(own - 2, 0);
+    int64_t row = static_cast<int64_t>(i / 3 % 18 + 1);
+    int64_t candidates = std::max<int64_t>(row - 2, 0);
     if (static_cast<int64_t>(i % 3) < candidates) {
-      EXPECT_TRUE(table[i] >= 1 && table[i] <= static_cast<float>(own - 2))
-          << table[i] << " of row " << own;
+      EXPECT_TRUE(table[i] >= 1 && table[i] <= static_cast<float>(row - 2))
+          << table[i] << " of row " << row;
     } else {
       EXPECT_EQ(table[i], -1);
     }

@@ -3,7 +3,7 @@
 """Compiles what `hova verify` is run on with branches counted: `./dev test --full` runs it.
 
 That is the reduced example models, those of 16 bits and those of STORED for the level with
-one multiply-add unit too, whose sums are split, the golden vectors, with scores of one's own in
+one multiply-add unit too, whose sums are split, the golden vectors, with written scores in
 bf16 too, the inputs of tests, and a few models with --strict and with kernels apart. The build of plant.py counts branches of what makes kernels (plant.MEASURED) with clang's
 source-based coverage. A condition has two sides, and each has to be taken by the compilation
 of some model. Prints the sides that none takes, by file and line, and fails below the goal.

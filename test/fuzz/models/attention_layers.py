@@ -5,7 +5,7 @@ windows of images.
 """
 
 from attributes import ACTIVATIONS, Attributes, Layer, size, with_last
-from own_scores import OwnScores
+from drawn_scores import DrawnScores
 from scopes import SIZES
 
 MOST_SCORES = 20000
@@ -49,11 +49,11 @@ def scores(scope, attributes, kind, default_hidden, keys):
     return slots
 
 
-def own_scores(scope, attributes, kind, slots, shape):
+def draw_scores(scope, attributes, kind, slots, shape):
     """Expressions of the scores; `shape` is that of the scores of an entry's tokens."""
     if kind in SCORELESS or slots:
         return None
-    return OwnScores.draw(scope, attributes, shape)
+    return DrawnScores.draw(scope, attributes, shape)
 
 
 def normalization(scope, attributes, kind, slots):
@@ -301,10 +301,10 @@ def multi_head_attention(scope):
     attributes.put("horizontal", scope.chance(0.35), False)
     vertical(scope, attributes)
     slots = scores(scope, attributes, kind, head_width, keys)
-    own = own_scores(scope, attributes, kind, slots, shape)
+    drawn = draw_scores(scope, attributes, kind, slots, shape)
     normalization(scope, attributes, kind, slots)
     shape = with_last(query.shape, width)
-    return Layer(reads, attributes, shape, grid=grid, scores=given, own=own)
+    return Layer(reads, attributes, shape, grid=grid, scores=given, drawn=drawn)
 
 
 def attention(scope):
@@ -336,10 +336,10 @@ def attention(scope):
     masks(scope, attributes, kind, reads, shape)
     given = given_scores(scope, attributes, kind, shape)
     slots = scores(scope, attributes, kind, width // heads, key.shape[1])
-    own = own_scores(scope, attributes, kind, slots, shape)
+    drawn = draw_scores(scope, attributes, kind, slots, shape)
     normalization(scope, attributes, kind, slots)
     result = batch, queries, value.shape[2] // groups * heads
-    return Layer(reads, attributes, result, scores=given, own=own)
+    return Layer(reads, attributes, result, scores=given, drawn=drawn)
 
 
 def head_reweight(scope):
@@ -408,5 +408,5 @@ def omni_attention(scope):
     attributes.word("causal", orders, "none")
     attributes.put("bias", scope.chance(0.7), True)
     rows = tokens * count
-    own = own_scores(scope, attributes, kind, 0, (batch, heads, rows, rows))
-    return Layer({"inputs": states}, attributes, first.shape, own=own)
+    drawn = draw_scores(scope, attributes, kind, 0, (batch, heads, rows, rows))
+    return Layer({"inputs": states}, attributes, first.shape, drawn=drawn)

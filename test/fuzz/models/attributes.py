@@ -20,7 +20,7 @@ class Layer:
     grid: tuple = None  # as that of a Value
     below: int = 0  # of ids
     scores: tuple = None  # the shape of the scores that an attention gives
-    own: object = None  # OwnScores: what its scores read besides
+    drawn: object = None  # DrawnScores: what its scores read besides
 
 
 class Attributes(dict):

@@ -99,9 +99,9 @@ class Builder:
             for v in (values if isinstance(values, list) else [values])
         ]
         x = made.reads.get("input")
-        if made.own:
-            read += made.own.reads
-        before = made.own.before if made.own else []
+        if made.drawn:
+            read += made.drawn.reads
+        before = made.drawn.before if made.drawn else []
         if repeated and not outside and not x:
             return None  # its attributes may mention index
         scope.layers += before

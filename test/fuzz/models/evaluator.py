@@ -170,13 +170,13 @@ class Evaluator:
         return Entity(value, outputs=outputs, grid=bound.grid_of_result(value))
 
     def _weights_of(self, layer, scope, path):
-        own = scope.weights + path[len(scope.path) :]
+        default = scope.weights + path[len(scope.path) :]
         if "weights" not in layer:
-            return own
+            return default
         wanted = fill(layer["weights"], scope.names)
         for candidate in (scope.path + wanted, wanted):
             if candidate == path:
-                return own
+                return default
             if candidate in self.weight_paths:
                 return self.weight_paths[candidate]
         raise KeyError(wanted)
@@ -284,13 +284,13 @@ class BoundLayer:
             return self.grid
         return self.grid_of_input() if "grid_height" in self.layer else first.grid
 
-    def own_scores(self):
+    def written_scores(self):
         """What an attention makes of its scores, or None."""
         texts = {key: self.layer[key] for key in ("score", "keep") if key in self.layer}
         if not texts:
             return None
         read = lambda name: self.evaluator._one(name, self.scope)  # noqa: E731
-        return scores.Own(**texts, names=self.scope.names, read=read)
+        return scores.WrittenScores(**texts, names=self.scope.names, read=read)
 
     def read_list(self, role):
         found = self.evaluator._flat(self.layer[role], self.scope)

@@ -87,7 +87,7 @@ def scale(scope):
 def repeats_to(shape, other):
     """Whether a value of this shape is added to one of `other` without making it larger."""
     return len(shape) <= len(other) and all(
-        own in (1, size) for own, size in zip(shape[::-1], other[::-1])
+        mine in (1, size) for mine, size in zip(shape[::-1], other[::-1])
     )
 
 

@@ -205,16 +205,16 @@ def _score_options(layer):
         options |= _block_options(layer)
     if kind == "linformer":
         options |= _projection_options(layer)
-    options["own"] = layer.own_scores()
+    options["written"] = layer.written_scores()
     masks = {role: layer.read(role) for role in ("mask", "score_bias")}
     empty_row = layer.word("empty_row", ("zero", "uniform"), "zero")
-    own = {
+    kinds = {
         "hidden": layer.get("hidden"),
         "memory": layer.get("memory", 0),
         "temperature": layer.get("temperature", 1.0),
         "normalize": layer.word("normalize", ("softmax", "sum", "none"), "softmax"),
     }
-    return options | masks | own | {"empty_row": empty_row}
+    return options | masks | kinds | {"empty_row": empty_row}
 
 
 def _feature_options(layer):
@@ -266,10 +266,10 @@ def multi_head_attention(layer):
     width, bias = layer.get("width", query.shape[-1]), layer.get("bias", True)
     gate = layer.gate(width)
     if "window" in layer:
-        attend, own = layer.net.window_attention, _window_options(layer)
+        attend, kinds = layer.net.window_attention, _window_options(layer)
     else:
         attend = layer.net.multi_head_attention
-        own = {
+        kinds = {
             "key": layer.read("key", "input"),
             "value": layer.read("value", "key", "input"),
         }
@@ -287,7 +287,7 @@ def multi_head_attention(layer):
         output_bias=layer.get("output_bias", bias),
         horizontal=layer.get("horizontal", False),
         vertical=gate and {"width": gate},
-        **own,
+        **kinds,
         **_score_options(layer),
     )
 
@@ -338,7 +338,7 @@ def _omni_scores(layer):
     kind = layer.word("kind", kinds, "softmax")
     options = {"kind": kind, "scale": layer.get("scale")}
     if kind in ("softmax", "cosine", "bigbird"):
-        options["own"] = layer.own_scores()
+        options["written"] = layer.written_scores()
     if kind == "bigbird":
         options |= _block_options(layer)
     if kind == "linformer":

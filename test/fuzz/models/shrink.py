@@ -29,7 +29,7 @@ REQUIRED = {
     "patch",
     "by",
 }
-OWN_SCORES = ("score", "keep")  # expressions of every score
+SCORE_TEXTS = ("score", "keep")  # expressions of every score
 PLAIN = {
     "regime": "normal",
     "weight_scale": 1.0,
@@ -99,7 +99,7 @@ def literals(trial):
                 "op",
                 "block",
                 *ROLES,
-                *OWN_SCORES,
+                *SCORE_TEXTS,
                 "parameters",
             ):
                 if not isinstance(value, dict) or key in ("outputs", "parameters"):
@@ -157,9 +157,9 @@ def layers(trial):
             names = [name for name in reads_of(gone) if isinstance(name, str)]
             for name in list(dict.fromkeys(names)) or [None]:
                 without = changed(trial)
-                own = list(layer_lists(without.description))[i]
-                own.pop(j)
-                rename(without.description, own, gone["name"], name)
+                siblings = list(layer_lists(without.description))[i]
+                siblings.pop(j)
+                rename(without.description, siblings, gone["name"], name)
                 yield without
 
 
@@ -218,7 +218,7 @@ def expressions(trial):
     """A part of an expression of scores stands for the whole of a larger part."""
     for i, found in enumerate(layer_lists(trial.description)):
         for j, layer in enumerate(found):
-            for key in set(OWN_SCORES) & set(layer):
+            for key in set(SCORE_TEXTS) & set(layer):
                 for text in smaller_expressions(layer[key]):
                     less = changed(trial)
                     list(layer_lists(less.description))[i][j][key] = text
@@ -259,7 +259,7 @@ def base(reference):
     return re.match(r"\w+", reference)[0]
 
 
-def rename(description, own, name, other):
+def rename(description, siblings, name, other):
     """References to `name` in a list of layers, and after it, become `other`."""
 
     def renamed(reads):
@@ -271,17 +271,17 @@ def rename(description, own, name, other):
 
     holders = [
         (layer, role)
-        for layer in own
+        for layer in siblings
         for role in ROLES + ("key_valid", "mask", "score_bias")
         if role in layer
     ]
-    if own is description["layers"]:
+    if siblings is description["layers"]:
         holders.append((description, "outputs"))
     for block in description.get("blocks", {}).values():
-        if block["layers"] is own:
+        if block["layers"] is siblings:
             holders += [(block, key) for key in ("output", "outputs") if key in block]
-    for layer in own:
-        for key in set(OWN_SCORES) & set(layer):
+    for layer in siblings:
+        for key in set(SCORE_TEXTS) & set(layer):
             layer[key] = re.sub(rf"\b{name}\b", other or name, layer[key])
     for holder, key in holders:
         holder[key] = renamed(holder[key])

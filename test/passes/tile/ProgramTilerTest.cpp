@@ -201,10 +201,11 @@ TEST_F(ProgramTilerTest, stops_where_a_schedule_has_no_launch) {
 }
 
 TEST_F(ProgramTilerTest, refuses_the_schedule_of_another_target) {
-  auto own = parse({"#hova_cpu.schedule<tile = 6x64, lanes = 64, grain = 1, "
-                    "k_block = 256, block = 256>"});
-  ASSERT_TRUE(own) << said;
-  EXPECT_TRUE(failed(tileProgram(*own, GridCode())));
+  auto foreign =
+      parse({"#hova_cpu.schedule<tile = 6x64, lanes = 64, grain = 1, "
+             "k_block = 256, block = 256>"});
+  ASSERT_TRUE(foreign) << said;
+  EXPECT_TRUE(failed(tileProgram(*foreign, GridCode())));
   EXPECT_EQ(said, "'hova.kernel' op has no schedule for a grid\n");
   said.clear();
   auto other = parse({"#grid.schedule<blocks = 2, threads = 128>"});

@@ -11,28 +11,28 @@ namespace {
 
 /// The row of the operand that each row of the result meets, counted as NumPy
 /// does: axis by axis.
-std::vector<int64_t> countedRows(ArrayRef<int64_t> own,
+std::vector<int64_t> countedRows(ArrayRef<int64_t> operand,
                                  ArrayRef<int64_t> shape) {
   std::vector<int64_t> rows = {0};
-  int64_t ownRows = 1;
+  int64_t operandRows = 1;
   for (size_t i = 2; i <= shape.size(); ++i) {
     int64_t size = shape[shape.size() - i];
-    int64_t ownSize = i <= own.size() ? own[own.size() - i] : 1;
+    int64_t operandSize = i <= operand.size() ? operand[operand.size() - i] : 1;
     std::vector<int64_t> outer;
     for (int64_t index = 0; index < size; ++index) {
       for (int64_t row : rows) {
-        outer.push_back((ownSize == 1 ? 0 : index * ownRows) + row);
+        outer.push_back((operandSize == 1 ? 0 : index * operandRows) + row);
       }
     }
     rows = std::move(outer);
-    ownRows *= ownSize;
+    operandRows *= operandSize;
   }
   return rows;
 }
 
 TEST(RepeatedRows, are_those_of_the_axes) {
   struct {
-    SmallVector<int64_t> own, shape;
+    SmallVector<int64_t> operand, shape;
   } cases[] = {
       {{3, 8}, {2, 3, 8}},                   // a table
       {{8}, {2, 3, 8}},                      // a vector
@@ -46,11 +46,11 @@ TEST(RepeatedRows, are_those_of_the_axes) {
       {{5, 1, 1, 3, 8}, {4, 5, 1, 2, 3, 8}}, // an axis of one in both
       {{2, 1, 3, 1, 5, 6}, {2, 4, 3, 2, 5, 6}},
   };
-  for (const auto &[own, shape] : cases) {
-    std::vector<int64_t> rows = countedRows(own, shape);
+  for (const auto &[operand, shape] : cases) {
+    std::vector<int64_t> rows = countedRows(operand, shape);
     for (size_t row = 0; row < rows.size(); ++row) {
       // Constants meet in C++.
-      Expr found = repeatedRow(Expr(row), own, shape);
+      Expr found = repeatedRow(Expr(row), operand, shape);
       EXPECT_TRUE(found.isSame(Expr(rows[row]))) << row;
     }
   }

@@ -92,7 +92,7 @@ def test_missing_heads_are_explained(hova, write):
     assert 'sigmoid_attention needs "heads": number of heads' in said
 
 
-def test_own_descriptions_have_no_warnings(hova):
+def test_descriptions_of_the_plugin_have_no_warnings(hova):
     assert ": ok" in hova("check", MODEL, "--werror")
 
 

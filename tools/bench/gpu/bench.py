@@ -154,8 +154,8 @@ def measured(case, peers, seconds):
     cast = {name: value.to(dtype) if value.is_floating_point() else value for name, value in here.items()}
     record = {"label": case.label, "dtype": case.dtype, "contestants": []}
     with torch.cuda.stream(stream):
-        own, model = run_of_library(case, here, stream)
-        contestants = [own]
+        hova, model = run_of_library(case, here, stream)
+        contestants = [hova]
         for peer in peers:
             try:
                 contestants.append(run_of_peer(peer, net, cast, stream))

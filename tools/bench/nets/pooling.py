@@ -83,8 +83,8 @@ def performer(f, path, q, k, v, valid=None, causal=False):
 def fixed_blocks(blocks):
     """[blocks - 2, 5]: what the inner blocks always see; -1 for what is there twice."""
     rows = []
-    for own in range(1, blocks - 1):
-        row = [0, own - 1, own, own + 1, blocks - 1]
+    for block in range(1, blocks - 1):
+        row = [0, block - 1, block, block + 1, blocks - 1]
         rows.append([-1 if b in row[:i] else b for i, b in enumerate(row)])
     return np.array(rows)
 

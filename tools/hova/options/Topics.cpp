@@ -44,7 +44,7 @@ and a key: a number, and whether the query sees the key.
                with one index for each axis, which cannot leave it
 
 An error shows the column in the string. docs/description.md has sections on
-parameters and on scores of one's own.
+parameters and on written scores.
 )text";
 
 static constexpr llvm::StringLiteral kWeights =

@@ -56,12 +56,12 @@ static bool isNan(uint32_t word) { return (word & 0x7FFFFFFF) > 0x7F800000; }
 static std::string compare(llvm::ArrayRef<Buffer> emulated,
                            llvm::ArrayRef<Bytes> left) {
   for (auto [buffer, bytes] : llvm::zip(emulated, left)) {
-    auto *own = static_cast<const char *>(buffer.data);
+    auto *begin = static_cast<const char *>(buffer.data);
     for (size_t at = 0; at < bytes.size(); at += 4) {
       size_t size = std::min<size_t>(4, bytes.size() - at);
       uint32_t theirs = 0, ours = 0;
       std::memcpy(&theirs, &bytes[at], size);
-      std::memcpy(&ours, own + at, size);
+      std::memcpy(&ours, begin + at, size);
       if (theirs != ours && !(isNan(theirs) && isNan(ours))) {
         return llvm::formatv("byte {0} of '{1}': the device has {2:x8}, the "
                              "emulation {3:x8}",

@@ -28,7 +28,7 @@ struct Case {
   "!llvm.ptr<1>\n"
 #define COMMIT "nvvm.cp.async.commit.group\n"
 #define WAIT(N) "nvvm.cp.async.wait.group " #N "\n"
-#define LOAD_OWN "%mine = llvm.load %own : !llvm.ptr<3> -> i32\n"
+#define LOAD_MINE "%mine = llvm.load %own : !llvm.ptr<3> -> i32\n"
 #define BARRIER "nvvm.barrier0\n"
 #define IF_FIRST_LANES                                                         \
   "%half = llvm.icmp \"ult\" %thread, %n16 : i32\n"                            \
@@ -59,7 +59,7 @@ const Case kCases[] = {
      "%p = llvm.getelementptr %dynamic[2] : (!llvm.ptr<3>) -> !llvm.ptr<3>, "
      "i8\n%v = llvm.load %p : !llvm.ptr<3> -> i32",
      "", "from byte 2 of shared memory on, which is no multiple of 4"},
-    {"uninitialised_shared", LOAD_OWN, STORE LOAD_OWN,
+    {"uninitialised_shared", LOAD_MINE, STORE LOAD_MINE,
      "reads byte [0-9]+ of shared memory, where nothing has been written"},
     {"uninitialised_output", "%v = llvm.load %atr : !llvm.ptr<1> -> i32", "",
      "reads byte [0-9]+ of 'r', where nothing has been written"},
@@ -78,12 +78,13 @@ const Case kCases[] = {
      "(read|written)"},
     {"race_of_blocks", "llvm.store %thread, %atr : i32, !llvm.ptr<1>", "",
      "'r', which another block has written: blocks are not ordered", 2},
-    {"copy_not_waited_for", COPY COMMIT LOAD_OWN, COPY COMMIT WAIT(0) LOAD_OWN,
+    {"copy_not_waited_for", COPY COMMIT LOAD_MINE,
+     COPY COMMIT WAIT(0) LOAD_MINE,
      "its own asynchronous copy, issued at .*nothing has waited"},
-    {"copy_waited_for_one_too_few", COPY COMMIT WAIT(1) LOAD_OWN,
-     COPY COMMIT COMMIT WAIT(1) LOAD_OWN, "nothing has waited for that copy"},
-    {"copy_not_committed", COPY WAIT(0) LOAD_OWN, COPY COMMIT WAIT(0) LOAD_OWN,
-     "nothing has waited for that copy"},
+    {"copy_waited_for_one_too_few", COPY COMMIT WAIT(1) LOAD_MINE,
+     COPY COMMIT COMMIT WAIT(1) LOAD_MINE, "nothing has waited for that copy"},
+    {"copy_not_committed", COPY WAIT(0) LOAD_MINE,
+     COPY COMMIT WAIT(0) LOAD_MINE, "nothing has waited for that copy"},
     {"copy_of_another_thread", COPY COMMIT WAIT(0) LOAD_OTHER,
      COPY COMMIT WAIT(0) BARRIER LOAD_OTHER,
      "an asynchronous copy of thread [0-9]+ has written at .*no barrier|where "

@@ -222,8 +222,8 @@ struct Kernel {
 
 /// Leaves of a module with a function @main the function of the one kernel that
 /// this becomes, under another name.
-LogicalResult makeKernel(Kernel &own, StringRef name, Flags &flags) {
-  ModuleOp module = *own.module;
+LogicalResult makeKernel(Kernel &made, StringRef name, Flags &flags) {
+  ModuleOp module = *made.module;
   if (failed(runPhase(module, "fuse")) || failed(runPhase(module, "assign"))) {
     return failure();
   }
@@ -232,7 +232,7 @@ LogicalResult makeKernel(Kernel &own, StringRef name, Flags &flags) {
         readSchedule(flags, cast<CudaScheduleAttr>(kernel.getScheduleAttr())));
   });
   module->walk([&](StageOp stage) {
-    own.anchor = stage.getAnchor()->getName().getStringRef();
+    made.anchor = stage.getAnchor()->getName().getStringRef();
   });
   if (failed(runPhase(module, "tile"))) {
     return failure();
@@ -244,7 +244,7 @@ LogicalResult makeKernel(Kernel &own, StringRef name, Flags &flags) {
              Twine(launches.size()));
     return failure();
   }
-  own.shape = cast<CudaLaunchAttr>(launches.front().getShape());
+  made.shape = cast<CudaLaunchAttr>(launches.front().getShape());
   auto kernel = module.lookupSymbol<func::FuncOp>(launches.front().getCallee());
   // What describes the program and makes its weights is none of the kernel.
   for (Operation &op :

@@ -196,18 +196,18 @@ struct Matrices {
   std::vector<uint32_t> words() const {
     std::vector<uint32_t> all(320);
     for (unsigned lane = 0; lane < 32; ++lane) {
-      uint32_t *own = &all[10 * lane];
+      uint32_t *words = &all[10 * lane];
       for (unsigned i = 0; i < 8; ++i) {
         Place at = placeOfA(lane, i);
-        own[i / 2] |= static_cast<uint32_t>(a[at.row][at.column])
-                      << 16 * (i % 2);
+        words[i / 2] |= static_cast<uint32_t>(a[at.row][at.column])
+                        << 16 * (i % 2);
       }
       for (unsigned i = 0; i < 4; ++i) {
         Place at = placeOfB(lane, i);
-        own[4 + i / 2] |= static_cast<uint32_t>(b[at.row][at.column])
-                          << 16 * (i % 2);
+        words[4 + i / 2] |= static_cast<uint32_t>(b[at.row][at.column])
+                            << 16 * (i % 2);
         at = placeOfC(lane, i);
-        std::memcpy(&own[6 + i], &c[at.row][at.column], 4);
+        std::memcpy(&words[6 + i], &c[at.row][at.column], 4);
       }
     }
     return all;

@@ -1,4 +1,4 @@
-# ===- own_scores.py - Draws scores of one's own --------------------------------=== #
+# ===- drawn_scores.py - Draws scores as a description writes them --------------=== #
 # SPDX-License-Identifier: Apache-2.0
 """Expressions of `score` and `keep`: forms that papers know, and any others.
 
@@ -30,7 +30,7 @@ class Integer:
 
 
 @dataclass
-class OwnScores:
+class DrawnScores:
     """The expressions of one attention.
 
     `reads` is what they mention, and `before` are layers that must stand in front of it.
@@ -45,12 +45,12 @@ class OwnScores:
     @classmethod
     def draw(cls, scope, attributes, shape):
         """Adds none, either or both to `attributes`."""
-        own = cls(scope, shape)
+        drawn = cls(scope, shape)
         if scope.model.later.random() < 0.4:
-            attributes["score"] = own.score()
+            attributes["score"] = drawn.score()
         if scope.model.later.random() < 0.35:
-            attributes["keep"] = own.keep()
-        return own
+            attributes["keep"] = drawn.keep()
+        return drawn
 
     @property
     def rng(self):

@@ -1,4 +1,4 @@
-//===- OwnOperators.cpp - hova's operators --------------------------------===//
+//===- BuiltInOperators.cpp - hova's operators ----------------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0
 //
@@ -14,12 +14,12 @@
 
 namespace hova::frontend {
 
-std::vector<OperatorInfo> ownOperators() {
+std::vector<OperatorInfo> builtInOperators() {
   return words::joined(words::joined(denseOperators(), tokenOperators()),
                        attentionOperators());
 }
 
-std::map<std::string, LayerBuilder> ownBuilders() {
+std::map<std::string, LayerBuilder> builtInBuilders() {
   return {
       {"linear", buildLinear},
       {"layer_norm", buildLayerNorm},

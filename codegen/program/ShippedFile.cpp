@@ -1,7 +1,7 @@
-//===- OwnFile.cpp - Files that come with hova ----------------------------===//
+//===- ShippedFile.cpp - Files that come with hova ------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 
-#include "codegen/program/OwnFile.h"
+#include "codegen/program/ShippedFile.h"
 
 #include "llvm/ADT/SmallString.h"
 #include "llvm/Support/FileSystem.h"
@@ -11,9 +11,9 @@
 
 namespace hova {
 
-llvm::Expected<std::string> findOwnFile(llvm::StringRef name) {
+llvm::Expected<std::string> findShippedFile(llvm::StringRef name) {
   Dl_info self;
-  if (!::dladdr(reinterpret_cast<const void *>(&findOwnFile), &self)) {
+  if (!::dladdr(reinterpret_cast<const void *>(&findShippedFile), &self)) {
     return llvm::createStringError(std::errc::no_such_file_or_directory,
                                    "cannot find hova's own library");
   }

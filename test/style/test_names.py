@@ -1,0 +1,55 @@
+# ===- test_names.py - Names say what a thing is -----------------------------=== #
+# SPDX-License-Identifier: Apache-2.0
+"""`own` says whose something is and leaves open what it is: it is a word of sentences and no name."""
+
+import re
+
+import pytest
+from sources import files, text
+
+# What is no code: texts, and comments.
+RAW = re.compile(r'R"(\w*)\(.*?\)\1"', re.DOTALL)
+NO_CODE = re.compile(r'"(?:[^"\\\n]|\\.)*"|//[^\n]*|/\*.*?\*/', re.DOTALL)
+NO_PYTHON = re.compile(r'""".*?"""|"(?:[^"\\\n]|\\.)*"|\'(?:[^\'\\\n]|\\.)*\'|#[^\n]*', re.DOTALL)
+NAME = re.compile(r"[A-Za-z_]\w*")
+WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+# Tests are called by sentences.
+SENTENCE = re.compile(r"(?:^|_)(?:its|their|ones|of)_own(?:_|$)")
+# What a file of Python gives to others.
+DEFINED = re.compile(r"^\s*(?:def|class) (\w+)|^([A-Z]\w*) =", re.MULTILINE)
+
+
+def names(path):
+    source = text(path)
+    if path.suffix != ".py":
+        return set(NAME.findall(NO_CODE.sub("", RAW.sub("", source))))
+    source = NO_PYTHON.sub("", source)
+    if path.parts[0] != "test":
+        return set(NAME.findall(source))
+    return {path.stem} | {first or second for first, second in DEFINED.findall(source)}
+
+
+def is_possessive(name):
+    return not SENTENCE.search(name) and "own" in {word.lower() for word in WORD.findall(name)}
+
+
+def test_no_name_is_a_possessive():
+    found = {path.as_posix(): sorted(filter(is_possessive, names(path))) for path in files(".c", ".cpp", ".h", ".js", ".py")}
+    assert len(found) > 500
+    assert {path: wrong for path, wrong in found.items() if wrong} == {}
+
+
+def test_no_source_has_a_possessive_for_a_name():
+    assert [path.as_posix() for path in files(".c", ".cpp", ".h", ".js", ".py", ".td") if is_possessive(path.stem)] == []
+
+
+@pytest.mark.parametrize(
+    ("name", "is_wrong"),
+    [
+        *(("own", True), ("ownRows", True), ("OwnFile", True), ("own_scores", True), ("LOAD_OWN", True), ("isOwn", True)),
+        *(("owner", False), ("known", False), ("OwningOpRef", False), ("shownDown", False)),
+        *(("test_callers_have_contexts_of_their_own", False), ("is_escaped_by_its_own_rules", False)),
+    ],
+)
+def test_what_a_possessive_is(name, is_wrong):
+    assert is_possessive(name) == is_wrong
