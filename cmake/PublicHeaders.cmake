@@ -55,6 +55,7 @@ set(HOVA_INCLUDED_HEADERS
   dialect/score/ScoreOps.h
   dialect/score/ScoreRegion.h
   dialect/score/VisitedKeys.h
+  frontend/description/ConfigSpec.h
   frontend/description/ModelSpec.h
   frontend/elaborate/Elaborator.h
   frontend/elaborate/Program.h

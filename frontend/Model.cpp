@@ -6,6 +6,7 @@
 
 #include "frontend/Model.h"
 
+#include "frontend/folder/ConfigBeside.h"
 #include "frontend/reader/FileKind.h"
 #include "frontend/reader/Suggest.h"
 #include "frontend/weights/FittingParameters.h"
@@ -40,21 +41,31 @@ ModelStatus fail(const ModelOptions &options, llvm::raw_ostream &errors,
   return status;
 }
 
-/// The overrides of the command line and, before them, those of a source.
+/// The overrides of the command line and, before them, those of a source: what
+/// the configuration beside the weights decides, and what else the source sets.
 /// Without `contradictions`, the command line wins silently: enough to see
 /// whether names fit.
-std::vector<ParameterOverride> withSource(const ModelOptions &options,
-                                          const CheckpointSpec *source,
-                                          bool contradictions) {
+std::vector<ParameterOverride>
+withSource(const ModelOptions &options, const CheckpointSpec *source,
+           bool contradictions,
+           const std::vector<ParameterOverride> &configured = {}) {
   std::vector<ParameterOverride> all;
+  auto isIn = [](const std::vector<ParameterOverride> &list,
+                 const std::string &name) {
+    return llvm::any_of(list,
+                        [&](const auto &other) { return other.name == name; });
+  };
+  for (const ParameterOverride &value : configured) {
+    if (contradictions || !isIn(options.overrides, value.name)) {
+      all.push_back(value);
+    }
+  }
   if (source) {
-    for (const auto &entry : source->set) {
-      bool isGiven = llvm::any_of(options.overrides, [&](const auto &given) {
-        return given.name == entry.first;
-      });
-      if (entry.second.literal && (contradictions || !isGiven)) {
-        all.push_back({entry.first, entry.second.literal->str(),
-                       "checkpoint source " + source->name});
+    for (const auto &[name, value] : source->set) {
+      if (value.literal && !isIn(configured, name) &&
+          (contradictions || !isIn(options.overrides, name))) {
+        all.push_back(
+            {name, value.literal->str(), "checkpoint source " + source->name});
       }
     }
   }
@@ -86,7 +97,9 @@ bool fitsBetter(const CheckpointPlan &plan, const CheckpointPlan &other) {
 Candidate chooseSource(const ModelOptions &options, const Model &model,
                        const TensorFile &file) {
   std::vector<const CheckpointSpec *> sources;
-  if (options.checkpoint.empty()) {
+  if (model.configuredSource) {
+    sources.push_back(model.configuredSource);
+  } else if (options.checkpoint.empty()) {
     sources.push_back(nullptr);
     for (const CheckpointSpec &source : model.spec->checkpoints) {
       sources.push_back(&source);
@@ -101,7 +114,8 @@ Candidate chooseSource(const ModelOptions &options, const Model &model,
     Candidate candidate;
     candidate.source = source;
     candidate.program =
-        elaborate(*model.spec, withSource(options, source, false), quiet);
+        elaborate(*model.spec,
+                  withSource(options, source, false, model.configured), quiet);
     if (!candidate.program) {
       continue;
     }
@@ -193,9 +207,9 @@ std::vector<std::string> whatFits(const ModelOptions &options,
   if (plan.found * 2 < std::min(plan.wanted, model.file->entries().size())) {
     return {};
   }
-  FittingParameters found =
-      findFittingParameters(*model.spec, withSource(options, best.source, true),
-                            best.source, *model.file, *model.program, plan);
+  FittingParameters found = findFittingParameters(
+      *model.spec, withSource(options, best.source, true, model.configured),
+      best.source, *model.file, *model.program, plan);
   std::string settings, given, heads;
   for (const auto &[name, value, before] : found.values) {
     settings += " " + asOption(name, value);
@@ -424,10 +438,19 @@ ModelStatus openWeights(const ModelOptions &options, Model &model,
     return failOnFile(options, errors, file.takeError());
   }
   model.file = std::make_unique<TensorFile>(std::move(*file));
+  std::optional<ConfigBeside> beside = readConfigBeside(
+      *model.spec, options.weights, options.checkpoint, options.choices,
+      [&](const Diagnostics &refused) { print(refused, options, errors); });
+  if (!beside) {
+    return ModelStatus::Rejected;
+  }
+  model.configuredSource = beside->source;
+  model.configured = std::move(beside->parameters);
   Candidate best = choosePrefix(options, model);
   Diagnostics diagnostics(model.spec->source);
-  model.program = elaborate(*model.spec, withSource(options, best.source, true),
-                            diagnostics);
+  model.program = elaborate(
+      *model.spec, withSource(options, best.source, true, model.configured),
+      diagnostics);
   if (best.source && !best.plan) {
     std::string settings;
     for (const auto &[name, value] : best.source->set) {
@@ -464,6 +487,9 @@ ModelStatus openWeights(const ModelOptions &options, Model &model,
   }
   if (!model.file->prefix().empty()) {
     names += " below " + inQuotes(model.file->prefix());
+  }
+  if (model.configuredSource) {
+    names += ", parameters of the config.json beside it";
   }
   model.note = "weights from " + options.weights + " (" + names +
                whatDiffers(*model.plan) + ")";

@@ -11,6 +11,7 @@
 #define HOVA_FRONTEND_MODEL_H
 
 #include "frontend/elaborate/Program.h"
+#include "frontend/folder/ImportFolder.h"
 #include "frontend/weights/Checkpoint.h"
 #include "frontend/weights/Weights.h"
 
@@ -25,6 +26,10 @@ struct ModelOptions {
   /// The description, where it is not read from `path`.
   std::optional<std::string> text;
   std::vector<ParameterOverride> overrides;
+  /// The folder that the text was made of; null: there was none.
+  std::shared_ptr<const ImportedFolder> folder;
+  /// What the command line says of a configuration beside the weights.
+  KeyChoices choices;
   /// A safetensors file or index; empty: weights are drawn from `seed`.
   std::string weights;
   /// The checkpoint source to use; empty: the one whose names fit. Without
@@ -48,6 +53,10 @@ struct Model {
   std::string note;
   /// The checkpoint source that openWeights has taken; empty: none.
   std::string checkpoint;
+  /// What the configuration beside the weights has decided.
+  std::vector<ParameterOverride> configured;
+  /// The source that the configuration is for; null: there is none.
+  const CheckpointSpec *configuredSource = nullptr;
 
   // What `weights` reads from.
   std::unique_ptr<TensorFile> file;

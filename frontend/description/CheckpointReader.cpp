@@ -35,7 +35,7 @@ void SpecReader::readCheckpoint(const Member &member) {
   if (!expect(node, Node::Kind::Object, "a checkpoint source")) {
     return;
   }
-  checkKeys(node, {"set", "ignore", "rules"}, "a checkpoint source");
+  checkKeys(node, {"config", "set", "ignore", "rules"}, "a checkpoint source");
   NameScope scope = parameterScope();
   if (const Node *set = node.get("set")) {
     checkpoint.set = readParameterValues(*set, "\"set\"");
@@ -44,6 +44,9 @@ void SpecReader::readCheckpoint(const Member &member) {
       ignore && expect(*ignore, Node::Kind::Array, "\"ignore\"")) {
     checkpoint.ignore = readPatterns(*ignore);
     checkBrackets(*ignore, checkpoint.ignore, /*mayList=*/false);
+  }
+  if (const Node *config = node.get("config")) {
+    checkpoint.config = readConfig(*config);
   }
   const Node *rules = node.get("rules");
   if (!rules) {

@@ -126,7 +126,7 @@ void SpecReader::readParameter(const Member &member, NameScope &scope) {
   }
   if (member.value->is(Node::Kind::Object)) {
     readParameterObject(*member.value, parameter, scope);
-  } else if (auto value = setting(*member.value, SettingKind::Any, scope)) {
+  } else if (auto value = parameterValue(*member.value, scope, {})) {
     parameter.value = std::move(*value);
   }
   spec.parameterIndex.emplace(parameter.name, spec.parameters.size());
@@ -379,10 +379,29 @@ void SpecReader::readOutputs(const Node &node, const NameScope &scope) {
   }
   for (const Member *member : uniqueMembers(node)) {
     checkName(member->key, member->keyRange, *member->value, "output");
-    if (auto use = valueUse(*member->value, scope)) {
-      spec.outputs.push_back({member->key, std::move(*use)});
-      spec.outputRanges.push_back(member->keyRange);
+    readOutput(*member, scope);
+  }
+}
+
+/// A value, or an object that says when it is an output.
+void SpecReader::readOutput(const Member &member, const NameScope &scope) {
+  const Node *value = member.value;
+  std::optional<Setting> condition;
+  if (value->is(Node::Kind::Object)) {
+    checkKeys(*value, {"value", "if"}, "an output");
+    if (const Node *when = value->get("if")) {
+      condition = setting(*when, SettingKind::Boolean, scope);
     }
+    value = value->get("value");
+    if (!value) {
+      missing(*member.value, "value", "missing key \"value\" in an output");
+      return;
+    }
+  }
+  if (auto use = valueUse(*value, scope)) {
+    spec.outputs.push_back({member.key, std::move(*use)});
+    spec.outputRanges.push_back(member.keyRange);
+    spec.outputConditions.push_back(std::move(condition));
   }
 }
 

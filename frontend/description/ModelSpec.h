@@ -12,6 +12,7 @@
 #ifndef HOVA_FRONTEND_DESCRIPTION_MODELSPEC_H
 #define HOVA_FRONTEND_DESCRIPTION_MODELSPEC_H
 
+#include "frontend/description/ConfigSpec.h"
 #include "frontend/description/Vocabulary.h"
 #include "frontend/expression/Expression.h"
 #include "frontend/reader/Json.h"
@@ -196,6 +197,8 @@ struct CheckpointSpec {
   std::vector<std::pair<std::string, Setting>> set;
   std::vector<std::string> ignore;
   std::vector<RuleSpec> rules;
+  /// What of a configuration beside the tensors decides parameters.
+  std::optional<ConfigSpec> config;
 };
 
 /// A count as a paper prints it, such as `46.7M`.
@@ -252,6 +255,8 @@ struct ModelSpec {
   std::vector<LayerSpec> layers;
   std::vector<std::pair<std::string, ValueUse>> outputs;
   std::vector<reader::Range> outputRanges;
+  /// Of each output, when it is one; none: always.
+  std::vector<std::optional<Setting>> outputConditions;
   std::vector<CheckpointSpec> checkpoints;
   std::vector<PublishedSpec> published;
 

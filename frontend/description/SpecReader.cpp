@@ -153,6 +153,12 @@ std::optional<std::string> SpecReader::stringOf(const Node &node,
   return node.text;
 }
 
+/// Whether brackets follow at `at`: what is named in front of them is a list.
+static bool isIndexed(std::string_view text, size_t at) {
+  at = std::min(text.find_first_not_of(" \t", at), text.size());
+  return at < text.size() && text[at] == '[';
+}
+
 bool SpecReader::checkScalars(const Node &node,
                               const std::vector<NameUse> &names,
                               const NameScope &scope, size_t shift) {
@@ -177,6 +183,11 @@ bool SpecReader::checkScalars(const Node &node,
       place.message = "\"index\" counts repetitions: it is known in a layer "
                       "with \"repeat\", and inside of blocks";
       errorInside(node, place);
+    } else if (isIndexed(node.text, place.end)) {
+      place.message = "values cannot be read here, only in the \"score\" and "
+                      "\"keep\" of an attention, and no parameter is a list " +
+                      inQuotes(use.name);
+      errorInside(node, place);
     } else {
       place.message = "unknown name " + inQuotes(use.name) +
                       "; expressions know parameters, arguments and index";
@@ -193,6 +204,25 @@ bool SpecReader::checkScalars(const Node &node,
     }
   }
   return known;
+}
+
+std::optional<Setting> SpecReader::listSetting(const Node &node) {
+  if (!checkCount(node, node.elements.size(), SpecLimits::values,
+                  "elements of a list")) {
+    return std::nullopt;
+  }
+  std::vector<Scalar> elements;
+  for (const Node *element : node.elements) {
+    std::optional<Scalar> value = plainScalar(*element);
+    if (!value) {
+      return std::nullopt;
+    }
+    elements.push_back(std::move(*value));
+  }
+  Setting setting;
+  setting.node = &node;
+  setting.literal = Scalar::ofList(std::move(elements));
+  return setting;
 }
 
 /// The literal that `node` is, if it is one of the right kind.
@@ -263,6 +293,9 @@ SpecReader::wordOf(const Node &node, const std::vector<std::string> &words) {
 std::optional<Setting>
 SpecReader::parameterValue(const Node &node, const NameScope &scope,
                            const std::vector<Scalar> &legal) {
+  if (node.is(Node::Kind::Array)) {
+    return listSetting(node);
+  }
   std::vector<std::string> words;
   for (const Scalar &value : legal) {
     if (value.is(Scalar::Kind::Text)) {

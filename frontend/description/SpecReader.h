@@ -109,6 +109,10 @@ private:
   std::optional<Setting> parameterValue(const Node &node,
                                         const NameScope &scope,
                                         const std::vector<Scalar> &legal);
+  /// A list that is written down; its elements are no expressions.
+  std::optional<Setting> listSetting(const Node &node);
+  /// A number, a boolean, or text as it is.
+  std::optional<Scalar> plainScalar(const Node &node);
   bool checkConstant(const Node &node, SettingKind kind, const Scalar &value);
   bool checkScalars(const Node &node, const std::vector<NameUse> &names,
                     const NameScope &scope, size_t shift = 0);
@@ -131,6 +135,7 @@ private:
   void readBlockOutputs(const Node &node, BlockSpec &block,
                         const NameScope &scope);
   void readOutputs(const Node &node, const NameScope &scope);
+  void readOutput(const Member &member, const NameScope &scope);
   void checkBlockCycles();
 
   // Layers.
@@ -175,6 +180,16 @@ private:
   std::vector<std::string> readPatterns(const Node &node);
   void checkBrackets(const Node &node, const std::vector<std::string> &patterns,
                      bool mayList);
+
+  // Configurations of checkpoints.
+  std::optional<ConfigSpec> readConfig(const Node &node);
+  std::vector<ConfigSetting> readConfigSettings(const Node &node,
+                                                const char *what);
+  bool readConfigValue(const Node &node, const ParameterSpec &parameter,
+                       ConfigSetting &setting);
+  void readConfigWords(const Node &node, const ParameterSpec &parameter,
+                       ConfigSetting &setting);
+  std::vector<std::string> readWords(const Node &node, const char *what);
 
   // Figures of papers.
   void readPublished(const Node &node);

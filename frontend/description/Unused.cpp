@@ -261,6 +261,9 @@ void UnusedNames::useSections(Uses &uses) {
   for (const auto &output : spec.outputs) {
     use(output.second, uses);
   }
+  for (const std::optional<Setting> &condition : spec.outputConditions) {
+    use(condition, uses);
+  }
   useCheckpoints(uses);
 }
 

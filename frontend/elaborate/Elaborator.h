@@ -204,6 +204,8 @@ private:
   const ModelSpec &spec;
   reader::Diagnostics &diagnostics;
   std::unique_ptr<Program> program;
+  /// Where each output of the program is named.
+  std::vector<const reader::Node *> outputUses;
   /// Whether what the path names belongs to a layer that a mistake has kept
   /// from being built.
   bool isUnbuilt(std::string_view path, const Environment &environment) const;

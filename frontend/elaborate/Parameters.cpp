@@ -25,10 +25,39 @@ std::optional<ParameterOverride> parseOverride(std::string_view text) {
                            std::string(text.substr(equals + 1)), "--set"};
 }
 
+/// A list as it is written in a description; nothing if it is none.
+static std::optional<Scalar> parseList(const std::string &text) {
+  reader::Diagnostics quiet(std::make_shared<reader::Source>("", text));
+  std::unique_ptr<reader::Document> document = reader::parseJson(quiet);
+  if (!document || quiet.hasErrors() ||
+      document->root()->elements.size() > SpecLimits::values) {
+    return std::nullopt;
+  }
+  using Kind = reader::Node::Kind;
+  std::vector<Scalar> elements;
+  for (const reader::Node *node : document->root()->elements) {
+    if (node->is(Kind::Integer)) {
+      elements.push_back(Scalar::ofInteger(node->integer));
+    } else if (node->is(Kind::Real)) {
+      elements.push_back(Scalar::ofReal(node->real));
+    } else if (node->is(Kind::Boolean)) {
+      elements.push_back(Scalar::ofBoolean(node->boolean));
+    } else if (node->is(Kind::String)) {
+      elements.push_back(Scalar::ofText(node->text));
+    } else {
+      return std::nullopt;
+    }
+  }
+  return Scalar::ofList(std::move(elements));
+}
+
 /// A value as it is written on a command line; text if it is nothing else.
 static Scalar parseScalar(const std::string &text) {
   if (text == "true" || text == "false") {
     return Scalar::ofBoolean(text == "true");
+  }
+  if (!text.empty() && text[0] == '[') {
+    return parseList(text).value_or(Scalar::ofText(text));
   }
   const char *begin = text.c_str();
   char *end = nullptr;
@@ -202,12 +231,26 @@ void Elaborator::checkOutput(const ValueUse &use, ValueRef value) {
 }
 
 void Elaborator::addOutputs(const Environment &environment) {
-  for (const auto &[name, use] : spec.outputs) {
+  size_t mistakes = diagnostics.mistakes();
+  for (size_t i = 0; i < spec.outputs.size(); ++i) {
+    const auto &[name, use] = spec.outputs[i];
+    const std::optional<Setting> &condition = spec.outputConditions[i];
+    if (condition && !boolean(*condition, environment).value_or(false)) {
+      continue;
+    }
     ValueRef value = exhausted ? poison : resolveOne(use, environment);
     if (value) {
       checkOutput(use, value);
       program->outputs.push_back({name, value.number()});
+      outputUses.push_back(use.node);
     }
+  }
+  bool isLeftOut = program->outputs.empty() && !spec.outputs.empty() &&
+                   diagnostics.mistakes() == mistakes;
+  if (isLeftOut && !exhausted) {
+    diagnostics.error(spec.outputRanges[0],
+                      "a model needs an output, and with these parameters "
+                      "every \"if\" is false");
   }
 }
 
@@ -247,7 +290,7 @@ void Elaborator::checkConstantOutputs() {
   for (size_t i = 0; i < program->outputs.size(); ++i) {
     const ProgramOutput &output = program->outputs[i];
     if (!computed.count(output.value)) {
-      error(*spec.outputs[i].second.node,
+      error(*outputUses[i],
             "the output " + inQuotes(output.name) +
                 " depends on no input: it is made of weights alone, and is the "
                 "same in every run");

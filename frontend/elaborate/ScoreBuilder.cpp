@@ -182,6 +182,11 @@ ScoreBuilder::Result ScoreBuilder::named(const Node &node) {
   std::optional<ScoreName> found = findScoreName(name);
   if (!found) {
     const Scalar *value = lookup(name);
+    if (value && value->is(Scalar::Kind::List)) {
+      return fail(node, inQuotes(name) +
+                            " is a list, which a score cannot read: hand an "
+                            "element of it to the block as an argument");
+    }
     return value ? Result(constantOf(*value))
                  : fail(node, "unknown name " + inQuotes(name));
   }

@@ -6,6 +6,7 @@
 
 #include "frontend/expression/Expression.h"
 #include "frontend/expression/ExpressionNode.h"
+#include "frontend/reader/Text.h"
 
 #include <cfloat>
 #include <cmath>
@@ -42,11 +43,22 @@ Scalar Scalar::ofText(std::string value) {
   return scalar;
 }
 
+Scalar Scalar::ofList(std::vector<Scalar> values) {
+  Scalar scalar;
+  scalar.kind = Kind::List;
+  scalar.elements =
+      std::make_shared<const std::vector<Scalar>>(std::move(values));
+  return scalar;
+}
+
 bool Scalar::operator==(const Scalar &other) const {
   if (isNumber() && other.isNumber()) {
     return kind == Kind::Integer && other.kind == Kind::Integer
                ? integer == other.integer
                : real == other.real;
+  }
+  if (is(Kind::List) && other.is(Kind::List)) {
+    return *elements == *other.elements;
   }
   return kind == other.kind && boolean == other.boolean && text == other.text;
 }
@@ -70,6 +82,16 @@ std::string Scalar::str() const {
     return boolean ? "true" : "false";
   case Kind::Text:
     return text;
+  case Kind::List: {
+    std::string list;
+    for (const Scalar &element : *elements) {
+      bool isText = element.is(Kind::Text);
+      list += (list.empty() ? "" : ", ") +
+              (isText ? '"' + reader::jsonEscaped(element.text) + '"'
+                      : element.str());
+    }
+    return '[' + list + ']';
+  }
   }
   return text;
 }
@@ -94,6 +116,8 @@ const char *describe(Scalar::Kind kind) {
     return "a boolean";
   case Scalar::Kind::Text:
     return "text";
+  case Scalar::Kind::List:
+    return "a list";
   }
   return "a value";
 }
@@ -122,6 +146,8 @@ private:
                : fail(node, "the result is not a finite number");
   }
   std::optional<Scalar> call(const Node &node);
+  std::optional<Scalar> list(const Node &node);
+  std::optional<Scalar> element(const Node &node);
   std::optional<Scalar> extreme(const Node &node);
   std::optional<Scalar> rounded(const Node &node, const Scalar &value);
   std::optional<Scalar> logarithm(const Node &node, double value);
@@ -252,7 +278,10 @@ std::optional<Scalar> Evaluator::arithmetic(const Node &node, const Scalar &a,
 std::optional<Scalar> Evaluator::compare(const Node &node, const Scalar &a,
                                          const Scalar &b) {
   bool equality = node.op == Operator::Equal || node.op == Operator::NotEqual;
-  bool comparable = a.isNumber() ? b.isNumber() : equality && a.kind == b.kind;
+  // An expression costs what its text costs, however long lists are.
+  bool isList = a.is(Scalar::Kind::List);
+  bool comparable =
+      a.isNumber() ? b.isNumber() : equality && a.kind == b.kind && !isList;
   if (!comparable) {
     return fail(node, std::string("cannot compare ") + describe(a.kind) + " (" +
                           a.str() + ") with " + describe(b.kind) + " (" +
@@ -329,6 +358,38 @@ std::optional<Scalar> Evaluator::logarithm(const Node &node, double value) {
   return real(node, isBinary ? std::log2(value) : std::log(value));
 }
 
+/// What `count` and an index need.
+std::optional<Scalar> Evaluator::list(const Node &node) {
+  std::optional<Scalar> value = visit(node);
+  if (value && !value->is(Scalar::Kind::List)) {
+    return fail(node, std::string("expected a list, got ") +
+                          describe(value->kind) + " (" + value->str() + ")");
+  }
+  return value;
+}
+
+/// `list[index]`, from 0, or from the end if negative.
+std::optional<Scalar> Evaluator::element(const Node &node) {
+  std::optional<Scalar> value = list(*node.operands[0]);
+  std::optional<Scalar> index = value ? visit(*node.operands[1]) : std::nullopt;
+  if (!index) {
+    return std::nullopt;
+  }
+  if (!index->is(Scalar::Kind::Integer)) {
+    return fail(*node.operands[1], std::string("an index is an integer, got ") +
+                                       describe(index->kind) + " (" +
+                                       index->str() + ")");
+  }
+  auto count = static_cast<int64_t>(value->elements->size());
+  int64_t at = index->integer + (index->integer < 0 ? count : 0);
+  if (at < 0 || at >= count) {
+    return fail(*node.operands[1], "index " + std::to_string(index->integer) +
+                                       " is outside of a list of " +
+                                       std::to_string(count));
+  }
+  return (*value->elements)[static_cast<size_t>(at)];
+}
+
 std::optional<Scalar> Evaluator::call(const Node &node) {
   if (node.op == Operator::If) {
     std::optional<bool> first = condition(*node.operands[0]);
@@ -383,6 +444,14 @@ std::optional<Scalar> Evaluator::visit(const Node &node) {
   }
   case Operator::Read:
     return fail(node, "an element of a value is known in a program alone");
+  case Operator::Element:
+    return element(node);
+  case Operator::Count: {
+    std::optional<Scalar> value = list(*node.operands[0]);
+    return value ? std::optional(Scalar::ofInteger(
+                       static_cast<int64_t>(value->elements->size())))
+                 : std::nullopt;
+  }
   case Operator::And:
   case Operator::Or:
   case Operator::Not:

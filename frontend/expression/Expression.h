@@ -24,20 +24,24 @@
 
 namespace hova::frontend {
 
-/// The value of a parameter, an argument or an expression.
+/// The value of a parameter, an argument or an expression. The name is that of
+/// what most of them are; a list has several.
 struct Scalar {
-  enum class Kind { Integer, Real, Boolean, Text };
+  enum class Kind { Integer, Real, Boolean, Text, List };
   Kind kind = Kind::Integer;
   int64_t integer = 0;
   /// Set for integers too.
   double real = 0;
   bool boolean = false;
   std::string text;
+  /// Of a list; null otherwise.
+  std::shared_ptr<const std::vector<Scalar>> elements;
 
   static Scalar ofInteger(int64_t value);
   static Scalar ofReal(double value);
   static Scalar ofBoolean(bool value);
   static Scalar ofText(std::string value);
+  static Scalar ofList(std::vector<Scalar> values);
 
   bool is(Kind other) const { return kind == other; }
   bool isNumber() const { return kind == Kind::Integer || kind == Kind::Real; }
@@ -85,6 +89,11 @@ public:
   /// of values and has more functions.
   static std::optional<Expression> parseScore(std::string_view text,
                                               TextError &error);
+
+  /// The same for what a parameter becomes by the keys of a configuration:
+  /// names are keys, `rope.theta` is a key of the object that `rope` is.
+  static std::optional<Expression> parseKeys(std::string_view text,
+                                             TextError &error);
 
   /// The value; on failure (division by zero, overflow, unknown name, wrong
   /// kind of operand) fills `error`.

@@ -43,6 +43,9 @@ struct Expression::Node {
     FloorCall,
     Ceiling,
     Log2,
+    // Of lists, which scores do not know.
+    Count,
+    Element,
     // Of scores alone.
     Exponential,
     Logarithm,

@@ -18,12 +18,19 @@ namespace {
 
 using Operator = Expression::Node::Operator;
 
+using Language = ExpressionParser::Language;
+
 struct Function {
   const char *name;
   Operator op;
   size_t fewest;
   size_t most;
-  bool isOfScores = false;
+  /// Scores have more functions, but no lists.
+  enum Users { All, Scores, Others } users = All;
+
+  bool isKnown(Language language) const {
+    return users == All || (users == Scores) == (language == Language::Scores);
+  }
 };
 
 constexpr size_t anyNumber = 16;
@@ -36,17 +43,18 @@ constexpr Function functions[] = {
     {"floor", Operator::FloorCall, 1, 1},
     {"ceil", Operator::Ceiling, 1, 1},
     {"log2", Operator::Log2, 1, 1},
-    {"exp", Operator::Exponential, 1, 1, true},
-    {"log", Operator::Logarithm, 1, 1, true},
-    {"tanh", Operator::Tangent, 1, 1, true},
-    {"sigmoid", Operator::Sigmoid, 1, 1, true},
+    {"count", Operator::Count, 1, 1, Function::Others},
+    {"exp", Operator::Exponential, 1, 1, Function::Scores},
+    {"log", Operator::Logarithm, 1, 1, Function::Scores},
+    {"tanh", Operator::Tangent, 1, 1, Function::Scores},
+    {"sigmoid", Operator::Sigmoid, 1, 1, Function::Scores},
 };
 
-/// "if, min and max", as far as scores have them or all expressions.
-std::string functionNames(bool ofScores) {
+/// "if, min and max", as far as the language has them.
+std::string functionNames(Language language) {
   std::vector<std::string> names;
   for (const Function &function : functions) {
-    if (ofScores || !function.isOfScores) {
+    if (function.isKnown(language)) {
       names.push_back(function.name);
     }
   }
@@ -103,7 +111,11 @@ std::string_view ExpressionParser::peekWord() {
   skipSpace();
   size_t end = at;
   if (end < text.size() && isLetter(text[end])) {
-    while (end < text.size() && isNamePart(text[end])) {
+    bool isDotted = language == Language::Keys;
+    while (end < text.size() &&
+           (isNamePart(text[end]) ||
+            (isDotted && text[end] == '.' && end + 1 < text.size() &&
+             isLetter(text[end + 1])))) {
       ++end;
     }
   }
@@ -339,36 +351,50 @@ ExpressionParser::NodePtr ExpressionParser::word() {
   size_t begin = at;
   std::string name(peekWord());
   at += name.size();
+  size_t end = at;
   if (name == "true" || name == "false") {
     return leaf(Operator::Literal, begin, Scalar::ofBoolean(name == "true"));
   }
+  skipSpace();
+  bool isCall = at < text.size() && text[at] == '(';
   for (size_t i = 0; i < std::size(functions); ++i) {
-    if (name == functions[i].name &&
-        (readsElements || !functions[i].isOfScores)) {
+    // A parameter may be called `count`, as it could before there were lists.
+    bool mayBeName = functions[i].op == Operator::Count && !isCall;
+    if (name == functions[i].name && functions[i].isKnown(language) &&
+        !mayBeName) {
       return call(i, begin);
     }
   }
-  size_t end = at;
-  skipSpace();
-  if (at < text.size() && text[at] == '(') {
+  if (isCall) {
     error = {begin, at,
              "unknown function \"" + name + "\"; there are " +
-                 functionNames(readsElements)};
+                 functionNames(language)};
     return nullptr;
   }
-  if (readsElements && namesValue()) {
+  if (language == Language::Scores && namesValue()) {
     at = end;
     return elementOf(std::move(name), begin);
   }
-  if (at < text.size() && text[at] == '[') {
-    error = {begin, at + 1,
-             "values cannot be read here, only in the \"score\" and \"keep\" "
-             "of an attention"};
-    return nullptr;
-  }
   uses.push_back({name, begin});
   NodePtr node = leaf(Operator::Name, begin, Scalar::ofText(name));
+  while (node && take('[')) {
+    node = elementOfList(std::move(node), begin);
+  }
   return node;
+}
+
+ExpressionParser::NodePtr ExpressionParser::elementOfList(NodePtr list,
+                                                          size_t begin) {
+  if (++depth > maxDepth) {
+    return fail(tooDeep());
+  }
+  NodePtr index = either();
+  --depth;
+  if (index && !take(']')) {
+    return failHere("']'");
+  }
+  return index ? make(Operator::Element, begin, {std::move(list), index})
+               : nullptr;
 }
 
 std::vector<ExpressionParser::NodePtr> ExpressionParser::list() {
@@ -445,7 +471,14 @@ std::optional<Expression> Expression::parse(std::string_view text,
 
 std::optional<Expression> Expression::parseScore(std::string_view text,
                                                  TextError &error) {
-  return parseWhole(ExpressionParser(text, error, /*readsElements=*/true));
+  return parseWhole(
+      ExpressionParser(text, error, ExpressionParser::Language::Scores));
+}
+
+std::optional<Expression> Expression::parseKeys(std::string_view text,
+                                                TextError &error) {
+  return parseWhole(
+      ExpressionParser(text, error, ExpressionParser::Language::Keys));
 }
 
 } // namespace hova::frontend

@@ -26,10 +26,12 @@ class ExpressionParser {
 public:
   using NodePtr = std::shared_ptr<const Expression::Node>;
 
-  /// With `readsElements`, the language is that of scores.
+  /// What names are, and which functions there are.
+  enum class Language { Parameters, Keys, Scores };
+
   ExpressionParser(std::string_view text, TextError &error,
-                   bool readsElements = false)
-      : text(text), error(error), readsElements(readsElements) {}
+                   Language language = Language::Parameters)
+      : text(text), error(error), language(language) {}
 
   /// An expression that ends at the first token that cannot belong to it.
   std::optional<Expression> expression();
@@ -84,6 +86,7 @@ private:
   NodePtr number();
   NodePtr quotedText();
   NodePtr word();
+  NodePtr elementOfList(NodePtr list, size_t begin);
   /// Call of function number `index`; its name has been read.
   NodePtr call(size_t index, size_t begin);
   /// Expressions with commas between them; empty after a mistake.
@@ -108,7 +111,7 @@ private:
 
   std::string_view text;
   TextError &error;
-  const bool readsElements;
+  const Language language;
   std::vector<NameUse> uses;
   std::vector<std::shared_ptr<const Reference>> references;
   size_t nodes = 0;

@@ -132,4 +132,27 @@ std::string jsonEscaped(std::string_view text) {
   return out;
 }
 
+bool matchGlob(std::string_view pattern, std::string_view name) {
+  // The last star takes the blame for a mismatch: one step back is enough.
+  size_t p = 0, n = 0, star = std::string_view::npos, restart = 0;
+  while (n < name.size()) {
+    if (p < pattern.size() && pattern[p] == '*') {
+      star = p++;
+      restart = n;
+    } else if (p < pattern.size() && pattern[p] == name[n]) {
+      ++p;
+      ++n;
+    } else if (star != std::string_view::npos) {
+      p = star + 1;
+      n = ++restart;
+    } else {
+      return false;
+    }
+  }
+  while (p < pattern.size() && pattern[p] == '*') {
+    ++p;
+  }
+  return p == pattern.size();
+}
+
 } // namespace hova::reader

@@ -39,6 +39,9 @@ std::string jsonEscaped(std::string_view text);
 /// it; returns its width on screen.
 size_t appendShown(std::string &out, std::string_view text, size_t &at);
 
+/// Whether `name` fits `pattern`, in which `*` stands for anything.
+bool matchGlob(std::string_view pattern, std::string_view name);
+
 } // namespace hova::reader
 
 #endif // HOVA_FRONTEND_READER_TEXT_H

@@ -80,29 +80,6 @@ withPrefixes(std::string_view pattern,
   return prefix + std::string(pattern);
 }
 
-bool matchGlob(std::string_view pattern, std::string_view name) {
-  // The last star takes the blame for a mismatch: one step back is enough.
-  size_t p = 0, n = 0, star = std::string_view::npos, restart = 0;
-  while (n < name.size()) {
-    if (p < pattern.size() && pattern[p] == '*') {
-      star = p++;
-      restart = n;
-    } else if (p < pattern.size() && pattern[p] == name[n]) {
-      ++p;
-      ++n;
-    } else if (star != std::string_view::npos) {
-      p = star + 1;
-      n = ++restart;
-    } else {
-      return false;
-    }
-  }
-  while (p < pattern.size() && pattern[p] == '*') {
-    ++p;
-  }
-  return p == pattern.size();
-}
-
 namespace {
 
 const Shape &shapeOf(const Program &program, const ProgramWeight &weight) {
@@ -389,10 +366,10 @@ void Planner::checkUse(const RuleUse &use) {
 
 void Planner::checkLeftOver() {
   for (const auto &entry : file.entries()) {
-    bool ignored =
-        source && llvm::any_of(source->ignore, [&](auto &pattern) {
-          return matchGlob(withPrefixes(pattern, file.entries()), entry.first);
-        });
+    bool ignored = source && llvm::any_of(source->ignore, [&](auto &pattern) {
+                     return reader::matchGlob(
+                         withPrefixes(pattern, file.entries()), entry.first);
+                   });
     if (used.count(entry.first)) {
       continue;
     }

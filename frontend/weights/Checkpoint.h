@@ -117,9 +117,6 @@ std::string fillName(std::string_view pattern,
 std::string withPrefixes(std::string_view pattern,
                          const std::map<std::string, TensorFile::Entry> &names);
 
-/// Whether `name` fits `pattern`, in which `*` stands for anything.
-bool matchGlob(std::string_view pattern, std::string_view name);
-
 } // namespace hova::frontend
 
 #endif // HOVA_FRONTEND_WEIGHTS_CHECKPOINT_H

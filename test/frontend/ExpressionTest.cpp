@@ -19,7 +19,10 @@ const Scalar *find(std::string_view name) {
       {"width", Scalar::ofInteger(512)},
       {"eps", Scalar::ofReal(1e-6)},
       {"on", Scalar::ofBoolean(true)},
-      {"kind", Scalar::ofText("softmax")}};
+      {"kind", Scalar::ofText("softmax")},
+      {"count", Scalar::ofInteger(3)},
+      {"depths", Scalar::ofList({Scalar::ofInteger(2), Scalar::ofReal(0.5),
+                                 Scalar::ofText("a\"b")})}};
   auto found = values.find(name);
   return found == values.end() ? nullptr : &found->second;
 }
@@ -34,6 +37,32 @@ std::string value(const std::string &text) {
   }
   std::string suffix = result->is(Scalar::Kind::Real) ? " real" : "";
   return result->str() + suffix;
+}
+
+TEST(Expression, reads_lists) {
+  EXPECT_EQ(value("count(depths)"), "3");
+  EXPECT_EQ(value("depths[0] + count"), "5");
+  EXPECT_EQ(value("depths[-2]"), "0.5 real");
+  EXPECT_EQ(value("depths[depths[0]] == 'a\"b'"), "true");
+  EXPECT_EQ(value("depths"), "[2, 0.5, \"a\\\"b\"]");
+  EXPECT_EQ(value("depths[3]"), "7: index 3 is outside of a list of 3");
+  EXPECT_EQ(value("depths[-4]"), "7: index -4 is outside of a list of 3");
+  EXPECT_EQ(value("depths[0.5]"),
+            "7: an index is an integer, got a number (0.5)");
+  EXPECT_EQ(value("n[0]"), "0: expected a list, got an integer (7)");
+  EXPECT_EQ(value("count(n)"), "6: expected a list, got an integer (7)");
+  EXPECT_EQ(value("depths[0"), "8: expected ']' at the end");
+  EXPECT_EQ(value("rope.theta"), "4: expected an operator or the end, got '.'");
+}
+
+TEST(Expression, knows_keys_of_objects) {
+  TextError error;
+  std::optional<Expression> keys =
+      Expression::parseKeys("if(rope.theta > 1, rope.types[0], 2.)", error);
+  ASSERT_TRUE(keys) << error.message;
+  ASSERT_EQ(keys->names().size(), 2u);
+  EXPECT_EQ(keys->names()[0].name, "rope.theta");
+  EXPECT_EQ(keys->names()[1].name, "rope.types");
 }
 
 TEST(Expression, follows_the_usual_precedence) {
@@ -82,7 +111,7 @@ TEST(Expression, names_the_place_of_a_mistake) {
             "2: expected an operator or the end, got '\u00e9'");
   EXPECT_EQ(value("1 \xc3"), "2: expected an operator or the end, got '\\xc3'");
   EXPECT_EQ(value("foo(1)"), "0: unknown function \"foo\"; there are if, min, "
-                             "max, abs, sqrt, floor, ceil and log2");
+                             "max, abs, sqrt, floor, ceil, log2 and count");
   EXPECT_EQ(value("if(on, 1)"), "0: if takes 3 values, got 2");
   EXPECT_EQ(value("'abc"), "0: missing closing quote (')");
   EXPECT_EQ(value("1.2.3"), "0: this is not a number");

@@ -41,6 +41,10 @@ void readIndex(std::string_view input);
 /// data are made.
 void readNpy(std::string_view input);
 
+/// The JSON in the folder of a model. The input is text: config.json and, after
+/// lines `---`, modules.json, the configuration of its pooling, and an index.
+void readFolder(std::string_view input);
+
 using Target = void (*)(std::string_view);
 constexpr std::pair<const char *, Target> targets[] = {
     {"json", readJson},
@@ -50,6 +54,7 @@ constexpr std::pair<const char *, Target> targets[] = {
     {"safetensors", readSafetensors},
     {"index", readIndex},
     {"npy", readNpy},
+    {"folder", readFolder},
 };
 
 } // namespace hova::fuzz

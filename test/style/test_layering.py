@@ -53,12 +53,13 @@ FOLDERS = {
     "frontend/expression": {"frontend/reader"},
     "frontend/description": {"frontend/expression", "frontend/reader"},
     "frontend/elaborate": {"frontend/description", "frontend/expression"},
+    "frontend/folder": {"frontend/description", "frontend/elaborate", "frontend/expression", "frontend/reader"},
     "frontend/layers": {"frontend/elaborate"},
     "frontend/attention": {"frontend/description", "frontend/elaborate", "frontend/layers"},
     "frontend/weights": {"frontend/elaborate", "frontend/reader", "dialect", *FAMILIES},
     "frontend": {
         *("frontend/attention", "frontend/description", "frontend/elaborate", "frontend/layers"),
-        *("frontend/reader", "frontend/weights", "dialect", *FAMILIES),
+        *("frontend/folder", "frontend/reader", "frontend/weights", "dialect", *FAMILIES),
     },
 }
 
@@ -342,6 +343,7 @@ WITHOUT_LLVM = (
     "frontend/expression/",
     "frontend/description/",
     "frontend/elaborate/",
+    "frontend/folder/",
     "frontend/layers/",
     "frontend/attention/",
     "frontend/BuiltInOperators",

@@ -185,12 +185,15 @@ Value layerSchema() {
 }
 
 Value parameterSchema() {
-  Object object = closed(Object{{"default", reference("scalar")},
+  Value list = listOf(reference("scalar"));
+  Value initial = Object{{"anyOf", Array{reference("scalar"), list}}};
+  Object object = closed(Object{{"default", std::move(initial)},
                                 {"values", listOf(reference("scalar"), 1)},
                                 {"min", Object{{"type", "number"}}},
                                 {"max", Object{{"type", "number"}}}},
                          {"default"});
-  return Object{{"anyOf", Array{reference("scalar"), std::move(object)}}};
+  return Object{{"anyOf", Array{reference("scalar"), std::move(list),
+                                std::move(object)}}};
 }
 
 Value inputSchema() {
@@ -230,6 +233,33 @@ Value stepSchema() {
       {"anyOf", Array{Object{{"const", "transpose"}}, std::move(named)}}};
 }
 
+/// A value, or when it is one.
+Value outputSchema() {
+  Object conditional = closed(
+      Object{{"value", Object{{"type", "string"}}}, {"if", either("boolean")}},
+      {"value"});
+  return Object{
+      {"anyOf", Array{Object{{"type", "string"}}, std::move(conditional)}}};
+}
+
+/// What the keys of a configuration decide.
+Value configSchema() {
+  Value literal = Object{{"type", Array{"number", "boolean", "string"}}};
+  Object detailed = closed(Object{{"value", literal},
+                                  {"default", literal},
+                                  {"words", mapOf(literal)}},
+                           {"value"});
+  Value settings =
+      mapOf(Object{{"anyOf", Array{literal, std::move(detailed)}}});
+  Value names = listOf(Object{{"type", "string"}});
+  return closed(Object{{"model_type", names},
+                       {"architectures", mapOf(settings)},
+                       {"set", settings},
+                       {"require", mapOf(Object{{"type", "array"}})},
+                       {"ignore", names}},
+                {"model_type"});
+}
+
 Value checkpointSchema() {
   Value names = Object{{"type", Array{"string", "array"}},
                        {"items", Object{{"type", "string"}}}};
@@ -238,7 +268,8 @@ Value checkpointSchema() {
                              {"apply", listOf(stepSchema())},
                              {"constant", either("number")}},
                       {"to"});
-  return closed(Object{{"set", mapOf(reference("scalar"))},
+  return closed(Object{{"config", configSchema()},
+                       {"set", mapOf(reference("scalar"))},
                        {"ignore", listOf(Object{{"type", "string"}})},
                        {"rules", listOf(std::move(rule))}},
                 {"rules"});
@@ -300,7 +331,7 @@ int runSchema(llvm::raw_ostream &out) {
                                 {"inputs", mapOf(inputSchema())},
                                 {"blocks", mapOf(blockSchema())},
                                 {"layers", listOf(reference("layer"), 1)},
-                                {"outputs", mapOf(Object{{"type", "string"}})},
+                                {"outputs", mapOf(outputSchema())},
                                 {"checkpoints", mapOf(checkpointSchema())},
                                 {"published", listOf(publishedSchema())}},
                          {"hova", "name", "inputs", "layers", "outputs"});

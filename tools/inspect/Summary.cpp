@@ -193,6 +193,13 @@ llvm::json::Value jsonScalar(const frontend::Scalar &value) {
     return value.real;
   case Kind::Boolean:
     return value.boolean;
+  case Kind::List: {
+    llvm::json::Array elements;
+    for (const frontend::Scalar &element : *value.elements) {
+      elements.push_back(jsonScalar(element));
+    }
+    return llvm::json::Value(std::move(elements));
+  }
   default:
     return value.str();
   }

@@ -406,13 +406,13 @@ TEST(Names, match_one_part_per_capture) {
 }
 
 TEST(Names, match_stars) {
-  EXPECT_TRUE(matchGlob("*", ""));
-  EXPECT_TRUE(matchGlob("*.index", "a.b.index"));
-  EXPECT_TRUE(matchGlob("a*b*c", "axxbxbxc"));
-  EXPECT_FALSE(matchGlob("a*b", "axbx"));
-  EXPECT_FALSE(matchGlob("", "a"));
+  EXPECT_TRUE(reader::matchGlob("*", ""));
+  EXPECT_TRUE(reader::matchGlob("*.index", "a.b.index"));
+  EXPECT_TRUE(reader::matchGlob("a*b*c", "axxbxbxc"));
+  EXPECT_FALSE(reader::matchGlob("a*b", "axbx"));
+  EXPECT_FALSE(reader::matchGlob("", "a"));
   // Backtracking stays linear.
-  EXPECT_FALSE(matchGlob("*a*a*a*a*a*a*a*a*b", std::string(5000, 'a')));
+  EXPECT_FALSE(reader::matchGlob("*a*a*a*a*a*a*a*a*b", std::string(5000, 'a')));
 }
 
 struct Index {

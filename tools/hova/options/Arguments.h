@@ -44,6 +44,7 @@ enum Visibility : unsigned {
   ProfileVerb = 1 << 10,
   CompletionVerb = 1 << 11,
   ViewVerb = 1 << 12,
+  ImportVerb = 1 << 13,
 };
 
 enum OptionID : unsigned {
@@ -113,7 +114,7 @@ public:
                llvm::ArrayRef<OptionID> settled, llvm::StringRef origin);
 
   const VerbInfo &verb() const { return *info; }
-  /// Usage once any mistake has been reported.
+  /// Usage once any mistake has been reported, or what `fail` says.
   std::optional<int> failed() const { return status; }
 
   /// The description or what else the verb takes, kStandardInput for `-`; empty
@@ -145,6 +146,8 @@ public:
 
   /// Reports a mistake of the command line.
   int usageError(const llvm::Twine &message) const;
+  /// Keeps the status of a mistake that has been reported.
+  void fail(ExitCode code) const { status = code; }
 
   /// The words of the command line but for those of these options;
   /// OPT_INPUT is the description.

@@ -18,6 +18,7 @@ def ProfileVerb : OptionVisibility;
 def SchemaVerb : OptionVisibility;
 def CompletionVerb : OptionVisibility;
 def ViewVerb : OptionVisibility;
+def ImportVerb : OptionVisibility;
 
 // Verbs that read a description, compute with its weights, lower it, and
 // generate code.
@@ -26,10 +27,11 @@ defvar readers = [CompileVerb, PackVerb, CheckVerb, SummaryVerb, ExplainVerb,
 defvar runners = [CompileVerb, PackVerb, VerifyVerb, EvaluateVerb];
 defvar generators = [CompileVerb, PackVerb, ExplainVerb, VerifyVerb, ViewVerb];
 defvar lowerers = [CompileVerb, VerifyVerb, ViewVerb];
+defvar importers = !listconcat(readers, [ImportVerb]);
 defvar extensible = !listconcat(readers, [SchemaVerb]);
 defvar everyone = [GlobalVerb, CompileVerb, PackVerb, CheckVerb, SummaryVerb,
                    ExplainVerb, VerifyVerb, EvaluateVerb, ProfileVerb,
-                   SchemaVerb, CompletionVerb, ViewVerb];
+                   SchemaVerb, CompletionVerb, ViewVerb, ImportVerb];
 
 multiclass Value<string name, list<OptionVisibility> verbs, string value,
                  string help, list<string> words = []> {
@@ -54,22 +56,31 @@ def version : Flag<["--"], "version">, Visibility<[GlobalVerb]>,
 def list_phases : Flag<["--"], "list-phases">, Visibility<[GlobalVerb]>,
                   HelpText<"Show the phases of a compilation, and what each promises of the IR after it.">;
 
-def quiet : Flag<["--"], "quiet">, Visibility<readers>,
+def quiet : Flag<["--"], "quiet">, Visibility<importers>,
             HelpText<"Print errors and warnings only, and no notes.">;
-def quiet_short : Flag<["-"], "q">, Visibility<readers>, Alias<quiet>;
+def quiet_short : Flag<["-"], "q">, Visibility<importers>, Alias<quiet>;
 
 // The description.
-defm set : Value<"set", readers, "NAME=VALUE",
+defm set : Value<"set", importers, "NAME=VALUE",
                  "Override a parameter of the description. May be repeated, once for each parameter.">;
-defm diagnostics : Choice<"diagnostics", readers, ["text", "json"],
+defm diagnostics : Choice<"diagnostics", importers, ["text", "json"],
                          "Write messages as text or as JSON (default: text).">;
 def werror : Flag<["--"], "werror">, Visibility<readers>,
              HelpText<"Treat warnings about the description as errors.">;
-defm color : Choice<"color", readers, ["auto", "always", "never"],
+defm color : Choice<"color", importers, ["auto", "always", "never"],
                    "Write messages in colour. With auto, do so on a terminal (default: auto).">;
 
 defm progress : Choice<"progress", [CompileVerb, PackVerb], ["auto", "json", "none"],
                       "Show the phase. With json, write an object on a line for each that begins; with auto, show one line on a terminal (default: auto).">;
+
+// The folder of a model.
+defm task : Value<"task", importers, "TASK",
+                  "Compute this of the folder of a model: hidden states, the embedding of a text (embed), the scores of its classes (classify), of those of every token (tokens), or of the next tokens (logits). Without the option it is what the saved class computes.",
+                  ["hidden", "embed", "classify", "tokens", "logits"]>;
+defm models : Value<"models", importers, "DIR",
+                    "Look for the description of a folder in this one, and then among those that come with hova. May be repeated.">;
+defm ignore_config : Value<"ignore-config", importers, "KEY",
+                           "Leave out this key of config.json, of which nothing is known: it changes no number. May be repeated.">;
 
 // The weights.
 defm weights : Value<"weights", readers, "FILE",
@@ -80,8 +91,8 @@ defm init : Value<"init", !listconcat(runners, [ViewVerb]), "SEED",
                   "Draw random weights from this seed, as the initialisers of the description say. Applies without --weights (default: 0, but hova verify without it draws the weights from --seed).">;
 
 // The program.
-def o : Separate<["-"], "o">, Visibility<[CompileVerb, PackVerb, ViewVerb]>,
-        MetaVarName<"FILE">, HelpText<"Write this file. A text may go to standard output, which is -. Without the option, hova compile and hova view write a text there, and hova compile a program or library into the current folder, called as the description.">;
+def o : Separate<["-"], "o">, Visibility<[CompileVerb, PackVerb, ViewVerb, ImportVerb]>,
+        MetaVarName<"FILE">, HelpText<"Write this file. A text may go to standard output, which is -. Without the option, hova compile, hova import and hova view write a text there, and hova compile a program or library into the current folder, called as the description.">;
 defm emit : Value<"emit", [CompileVerb], "KIND",
                   "Choose what to write: exe is an executable, lib a shared library (FILE.so) with a header (FILE.h), obj an object file, asm assembly, llvm LLVM IR, and mlir MLIR (default: exe). For --target=cuda, ptx is the same as asm, and cubin machine code.",
                   ["exe", "lib", "obj", "asm", "llvm", "ptx", "cubin", "mlir"]>;

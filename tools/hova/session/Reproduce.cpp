@@ -84,7 +84,7 @@ static std::vector<std::string> optionsOf(const Arguments &arguments,
                                           const CompiledModule &compiled) {
   std::vector<std::string> words = options.origin.arguments;
   erase_if(words, [](StringRef word) { return word.starts_with("--init="); });
-  if (!arguments.has(OPT_weights)) {
+  if (options.origin.weights.empty()) {
     words.push_back("--init=" + arguments.value(OPT_init, "0").str());
   }
   words.push_back("--emit=" + kind.str());

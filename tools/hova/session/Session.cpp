@@ -12,6 +12,7 @@
 #include "mlir/Pass/PassManager.h"
 #include "passes/normalize/Passes.h"
 #include "tools/hova/guard/Guard.h"
+#include "tools/hova/session/Folders.h"
 #include "tools/hova/session/Plugins.h"
 #include "tools/hova/session/Reproduce.h"
 #include "llvm/Support/Path.h"
@@ -56,6 +57,7 @@ frontend::ModelOptions readModelOptions(const Arguments &arguments) {
   if (!options.weights.empty() && arguments.has(OPT_init)) {
     arguments.usageError("options '--weights' and '--init' exclude each other");
   }
+  openFolder(arguments, options);
   return options;
 }
 
@@ -238,15 +240,21 @@ ModuleOrigin Session::origin(llvm::StringRef level) const {
   for (const std::string &text : arguments.values(OPT_set)) {
     origin.arguments.push_back("--set=" + text);
   }
+  // What a configuration decides is not to be looked for again.
+  for (const frontend::ParameterOverride &value : model.configured) {
+    std::string word = "--set=" + value.name + "=" + value.text;
+    if (!llvm::is_contained(origin.arguments, word)) {
+      origin.arguments.push_back(std::move(word));
+    }
+  }
   if (arguments.has(OPT_strict)) {
     origin.arguments.push_back("--strict");
   }
   for (const std::string &names : arguments.values(OPT_without)) {
     origin.arguments.push_back("--without=" + names);
   }
-  if (arguments.has(OPT_weights)) {
-    origin.weights =
-        llvm::sys::path::filename(arguments.value(OPT_weights)).str();
+  if (!weightsPath.empty()) {
+    origin.weights = llvm::sys::path::filename(weightsPath).str();
     origin.checkpoint = model.checkpoint;
   } else if (arguments.has(OPT_init)) {
     origin.weights.clear();
@@ -346,6 +354,10 @@ int Session::readModel(frontend::ModelOptions options, Weights weights) {
           "': give them with '--weights', or draw others with '--init'");
     }
   }
+  if (options.folder) {
+    path = options.path;
+  }
+  weightsPath = options.weights;
   frontend::ModelStatus status =
       frontend::readModel(options, model, llvm::errs());
   if (status != frontend::ModelStatus::Ok || !open) {

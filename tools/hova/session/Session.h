@@ -96,6 +96,8 @@ private:
   frontend::Model model;
   mlir::OwningOpRef<mlir::ModuleOp> importedModule;
   std::string path;
+  /// The file of the weights; empty: they are drawn.
+  std::string weightsPath;
   std::optional<uint64_t> memory;
   ReadModule dumped;
   std::optional<Bill> recorded;

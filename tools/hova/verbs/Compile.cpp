@@ -73,6 +73,8 @@ private:
   Arguments &arguments;
   Session session;
   const Product *product = nullptr;
+  /// The description of the folder that is compiled; empty: it is none.
+  std::string folderModel;
   CompileOptions options;
   FileHashes weights;
 };
@@ -181,8 +183,12 @@ void Compilation::refuseForeignProduct() {
   }
 }
 
-/// Of a program that is made again without its description, as it was called.
+/// Of a program that is made again without its description, as it was called;
+/// of a folder, which takes its own name, as the description.
 std::string Compilation::modelName() const {
+  if (!folderModel.empty()) {
+    return folderModel;
+  }
   bool isCarried = session.record() && arguments.model().empty();
   return isCarried ? session.record()->description.name : arguments.model();
 }
@@ -358,6 +364,7 @@ int Compilation::emitCode() {
 
 int Compilation::run() {
   frontend::ModelOptions modelOptions = readModelOptions(arguments);
+  folderModel = modelOptions.folder ? modelOptions.path : "";
   if (int status = session.openStatus()) {
     return status;
   }

@@ -15,6 +15,7 @@
 #include "llvm/Support/Allocator.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Format.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/StringSaver.h"
 
@@ -34,6 +35,9 @@ public:
   /// where it fails: a site that had to be fused and is not has its verdict.
   int make();
   bool isMade() const { return module.get(); }
+  /// What became of the keys of a folder's configuration; also of one that is
+  /// refused.
+  void printKeys() const;
   void print();
   llvm::json::Object json();
 
@@ -47,6 +51,7 @@ private:
 
   Arguments &arguments;
   Session session;
+  std::shared_ptr<const frontend::ImportedFolder> folder;
   inspect::Scope scope;
   OwningOpRef<ModuleOp> module;
   CompiledModule compiled;
@@ -93,6 +98,7 @@ int Explanation::reportDevice(CompileOptions options) {
 
 int Explanation::make() {
   frontend::ModelOptions modelOptions = readModelOptions(arguments);
+  folder = modelOptions.folder;
   CompileOptions options = readCompileOptions(arguments);
   if (arguments.failed()) {
     return *arguments.failed();
@@ -129,7 +135,27 @@ int Explanation::make() {
   return succeeded(*result) ? reportDevice(options) : session.failureStatus();
 }
 
+void Explanation::printKeys() const {
+  if (!folder || folder->fates.empty()) {
+    return;
+  }
+  unsigned keyWidth = 0, valueWidth = 0;
+  for (const frontend::KeyFate &fate : folder->fates) {
+    keyWidth = std::max(keyWidth, static_cast<unsigned>(fate.key.size()));
+    valueWidth = std::max(valueWidth, static_cast<unsigned>(fate.value.size()));
+  }
+  llvm::outs() << "keys of config.json\n";
+  for (const frontend::KeyFate &fate : folder->fates) {
+    llvm::outs() << "  "
+                 << llvm::left_justify(reader::escaped(fate.key), keyWidth)
+                 << "  " << llvm::left_justify(fate.value, valueWidth) << "  "
+                 << fate.fate << "\n";
+  }
+  llvm::outs() << "\n";
+}
+
 void Explanation::print() {
+  printKeys();
   inspect::printVerdicts(*module, scope, llvm::outs());
   if (report()) {
     inspect::printDeviceReport(*report(), llvm::outs());
@@ -137,7 +163,16 @@ void Explanation::print() {
 }
 
 llvm::json::Object Explanation::json() {
-  return inspect::verdictsJson(*module, scope, report());
+  llvm::json::Object all = inspect::verdictsJson(*module, scope, report());
+  if (folder) {
+    llvm::json::Array keys;
+    for (const frontend::KeyFate &fate : folder->fates) {
+      keys.push_back(llvm::json::Object{
+          {"key", fate.key}, {"value", fate.value}, {"fate", fate.fate}});
+    }
+    all["config"] = std::move(keys);
+  }
+  return all;
 }
 
 //===----------------------------------------------------------------------===//
@@ -229,6 +264,9 @@ int runExplain(Arguments &arguments) {
   TimeTrace trace(arguments);
   int status = explanation.make();
   if (!explanation.isMade()) {
+    if (!json) {
+      explanation.printKeys();
+    }
     return trace.finish(status);
   }
   if (arguments.has(OPT_diff)) {

@@ -40,7 +40,8 @@ int runPackWeights(Arguments &arguments) {
   if (options.output.empty() || options.output == "-") {
     arguments.usageError("option '-o' expects the file to write");
   }
-  if (!arguments.has(OPT_weights) && !arguments.has(OPT_init)) {
+  if (modelOptions.weights.empty() && !arguments.has(OPT_init) &&
+      !arguments.failed()) {
     arguments.usageError("option '--weights' expects the file to pack");
   }
   applyMemoryLimit(arguments);

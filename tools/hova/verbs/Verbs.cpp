@@ -20,12 +20,18 @@ namespace {
 
 constexpr VerbInfo verbs[] = {
     {"compile", CompileVerb, "MODEL.json [-o OUT] [options]",
-     "Compile a description to a program or a library",
+     "Compile a description, or a model's folder, to a program or a library",
      "hova compile model.json -o model\n"
+     "hova compile all-MiniLM-L6-v2 -o model\n"
      "hova compile model.json --weights model.safetensors --emit=lib -o model\n"
      "hova compile model.json --march=x86-64-v3,x86-64-v4 -o model\n"
      "hova compile model.json --emit=mlir --stop-after=fuse\n",
      kDescription, runCompile},
+    {"import", ImportVerb, "FOLDER [-o MODEL.json] [options]",
+     "Write the description of what is in a model's folder",
+     "hova import all-MiniLM-L6-v2 -o model.json\n"
+     "hova import my-model --models=descriptions -o model.json\n",
+     "a model's folder", runImport},
     {"weights pack", PackVerb, "MODEL.json --weights FILE -o IMAGE [options]",
      "Pack new weights for a program that is compiled already",
      "hova weights pack model.json --weights new.safetensors -o new.weights\n",

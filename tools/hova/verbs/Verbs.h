@@ -18,6 +18,7 @@ int runCommand(llvm::ArrayRef<const char *> words);
 int runCheck(Arguments &arguments);
 int runCompile(Arguments &arguments);
 int runCompletion(Arguments &arguments);
+int runImport(Arguments &arguments);
 int runEvaluate(Arguments &arguments);
 int runExplain(Arguments &arguments);
 int runPackWeights(Arguments &arguments);

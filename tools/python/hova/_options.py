@@ -29,6 +29,9 @@ class DescriptionOptions(TypedDict, total=False):
     set: Mapping[str, bool | int | float | str]
     weights: Path | Mapping[str, Any]
     checkpoint: str
+    task: Literal["hidden", "embed", "classify", "tokens", "logits"]
+    models: Path | Sequence[Path]
+    ignore_config: str | Sequence[str]
     werror: bool
 
 
@@ -102,6 +105,9 @@ _ABOUT = {
     "set": "parameters of the description, as {'batch': 8}",
     "weights": "a safetensors file or index, or arrays by name",
     "checkpoint": "read weights by the names of this source of the description",
+    "task": "what is computed of a model's folder, in the place of what its configuration says",
+    "models": "folders of descriptions, for a model's folder",
+    "ignore_config": "keys of config.json that change no number",
     "werror": "warnings are errors",
     "dtype": "'f32', 'bf16' or 'f16', or NumPy's type: of storage; sums are f32",
     "target": "'cpu', 'cuda' or 'cuda-emulated'",
@@ -147,9 +153,9 @@ def documented(options: type) -> Callable[[_Function], _Function]:
 
 _FLAGS = {"strict", "werror", "guard"}
 _FILES = {"weights", "dump_ir", "time_trace", "debug_lines", "ptxas", "benchmark_file"}
-_WORDS = {"checkpoint", "target", "gpu_arch", "path", "init", "max_memory", "weights_mode", "stop_after"}
+_WORDS = {"checkpoint", "task", "target", "gpu_arch", "path", "init", "max_memory", "weights_mode", "stop_after"}
 _WORDS |= {"cases", "case", "seed", "mma_sums", "approximations", "peak"}
-_OTHERS = {"set", "dtype", "optimization", "march", "without", "pass_pipeline"}
+_OTHERS = {"set", "dtype", "optimization", "march", "without", "pass_pipeline", "models", "ignore_config"}
 _STORAGE = {"float32": "f32", "bfloat16": "bf16", "float16": "f16"}
 
 
@@ -176,6 +182,10 @@ def _path(name: str, value: object) -> str:
     if not isinstance(path, str):
         raise TypeError(f"'{name}' expects a path, got {type(path).__name__}")
     return path
+
+
+def _paths(value: object) -> Sequence[object]:
+    return [value] if isinstance(value, (str, os.PathLike)) or not isinstance(value, Sequence) else value
 
 
 def _word(name: str, value: object) -> str:
@@ -232,7 +242,9 @@ def words_of(verb: str, options: Mapping[str, Any]) -> list[str]:
             words.append(f"-O{_word(name, value)}")
         elif name == "march":
             words.append(f"{flag}={','.join(_listed(name, value))}")
-        elif name in ("without", "pass_pipeline"):
+        elif name == "models":
+            words += [f"{flag}={_path(name, one)}" for one in _paths(value)]
+        elif name in ("without", "pass_pipeline", "ignore_config"):
             words += [f"{flag}={one}" for one in _listed(name, value)]
         elif name in _FLAGS:
             words += [flag] if _is_set(name, value) else []

@@ -1,0 +1,174 @@
+//===- ConfigReader.cpp - What a description says of configurations -------===//
+//
+// SPDX-License-Identifier: Apache-2.0
+//
+//===----------------------------------------------------------------------===//
+
+#include "frontend/description/SpecReader.h"
+
+namespace hova::frontend {
+
+using reader::inQuotes;
+using reader::Member;
+using reader::Node;
+
+std::vector<std::string> SpecReader::readWords(const Node &node,
+                                               const char *what) {
+  std::vector<std::string> words;
+  if (!expect(node, Node::Kind::Array, what) ||
+      !checkCount(node, node.elements.size(), SpecLimits::ruleEntries, what)) {
+    return words;
+  }
+  for (const Node *element : node.elements) {
+    if (auto word = stringOf(*element, what)) {
+      words.push_back(std::move(*word));
+    }
+  }
+  return words;
+}
+
+std::optional<Scalar> SpecReader::plainScalar(const Node &node) {
+  switch (node.kind) {
+  case Node::Kind::Integer:
+    return Scalar::ofInteger(node.integer);
+  case Node::Kind::Real:
+    return Scalar::ofReal(node.real);
+  case Node::Kind::Boolean:
+    return Scalar::ofBoolean(node.boolean);
+  case Node::Kind::String:
+    return Scalar::ofText(node.text);
+  default:
+    error(node, std::string("expected a number, a boolean or a word, got ") +
+                    reader::describe(node.kind));
+    return std::nullopt;
+  }
+}
+
+void SpecReader::readConfigWords(const Node &node,
+                                 const ParameterSpec &parameter,
+                                 ConfigSetting &setting) {
+  if (!expect(node, Node::Kind::Object, "\"words\"") ||
+      !checkCount(node, node.members.size(), SpecLimits::values, "words")) {
+    return;
+  }
+  for (const Member *member : uniqueMembers(node)) {
+    std::optional<Scalar> meaning = plainScalar(*member->value);
+    if (!meaning) {
+      continue;
+    }
+    std::string problem = parameter.problemWith(*meaning);
+    if (!problem.empty()) {
+      error(*member->value, problem);
+      continue;
+    }
+    setting.words.push_back({member->key, std::move(*meaning)});
+  }
+  if (node.members.empty()) {
+    error(node, "an empty list of words");
+  }
+}
+
+/// Either the expression alone, a number or a boolean, or an object with what
+/// else there is to say of it.
+bool SpecReader::readConfigValue(const Node &node,
+                                 const ParameterSpec &parameter,
+                                 ConfigSetting &setting) {
+  const Node *value = &node;
+  if (node.is(Node::Kind::Object)) {
+    checkKeys(node, {"value", "default", "words"}, "a value of keys");
+    if (const Node *otherwise = node.get("default")) {
+      setting.otherwise = plainScalar(*otherwise);
+    }
+    if (const Node *words = node.get("words")) {
+      readConfigWords(*words, parameter, setting);
+    }
+    value = node.get("value");
+    if (!value) {
+      missing(node, "value", "missing key \"value\" in a value of keys");
+      return false;
+    }
+  }
+  if (!value->is(Node::Kind::String)) {
+    setting.otherwise = plainScalar(*value);
+    return setting.otherwise.has_value();
+  }
+  TextError failure;
+  setting.keys = Expression::parseKeys(value->text, failure);
+  if (!setting.keys) {
+    errorInside(*value, failure);
+    return false;
+  }
+  return countTerms(*value, setting.keys->terms());
+}
+
+std::vector<ConfigSetting> SpecReader::readConfigSettings(const Node &node,
+                                                          const char *what) {
+  std::vector<ConfigSetting> settings;
+  if (!expect(node, Node::Kind::Object, what)) {
+    return settings;
+  }
+  for (const Member *member : uniqueMembers(node)) {
+    const ParameterSpec *parameter = parameterNames.count(member->key)
+                                         ? spec.findParameter(member->key)
+                                         : nullptr;
+    if (!parameter) {
+      reader::Diagnostic &unknown =
+          errorAt(member->keyRange, *member->value,
+                  "unknown parameter " + inQuotes(member->key) + " in " + what);
+      suggestFor(unknown, member->key, parameterScope().allScalars());
+      continue;
+    }
+    ConfigSetting setting;
+    setting.parameter = member->key;
+    setting.node = member->value;
+    if (readConfigValue(*member->value, *parameter, setting)) {
+      settings.push_back(std::move(setting));
+    }
+  }
+  return settings;
+}
+
+std::optional<ConfigSpec> SpecReader::readConfig(const Node &node) {
+  if (!expect(node, Node::Kind::Object, "\"config\"")) {
+    return std::nullopt;
+  }
+  checkKeys(node, {"model_type", "architectures", "set", "require", "ignore"},
+            "\"config\"");
+  ConfigSpec config;
+  config.node = &node;
+  if (const Node *types = node.get("model_type")) {
+    config.modelTypes = readWords(*types, "\"model_type\"");
+  } else {
+    missing(node, "model_type",
+            "missing key \"model_type\" in \"config\": a list of what "
+            "configurations are for");
+  }
+  const Node *classes = node.get("architectures");
+  if (classes && expect(*classes, Node::Kind::Object, "\"architectures\"") &&
+      checkCount(*classes, classes->members.size(), SpecLimits::ruleEntries,
+                 "architectures")) {
+    for (const Member *member : uniqueMembers(*classes)) {
+      config.architectures.push_back(
+          {member->key, readConfigSettings(*member->value, "an architecture")});
+    }
+  }
+  if (const Node *set = node.get("set")) {
+    config.set = readConfigSettings(*set, "\"set\"");
+  }
+  const Node *require = node.get("require");
+  if (require && expect(*require, Node::Kind::Object, "\"require\"") &&
+      checkCount(*require, require->members.size(), SpecLimits::ruleEntries,
+                 "keys")) {
+    for (const Member *member : uniqueMembers(*require)) {
+      if (expect(*member->value, Node::Kind::Array, "what a key may be")) {
+        config.require.push_back({member->key, member->value});
+      }
+    }
+  }
+  if (const Node *ignore = node.get("ignore")) {
+    config.ignore = readWords(*ignore, "\"ignore\"");
+  }
+  return config;
+}
+
+} // namespace hova::frontend

@@ -1,0 +1,407 @@
+//===- KeyReader.cpp - What the keys of a configuration decide ------------===//
+//
+// SPDX-License-Identifier: Apache-2.0
+//
+//===----------------------------------------------------------------------===//
+
+#include "frontend/folder/KeyReader.h"
+#include "frontend/reader/Text.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+namespace hova::frontend {
+
+using reader::inQuotes;
+using reader::Member;
+using reader::Node;
+
+namespace {
+
+constexpr const char *taskParameter = "task";
+
+bool matchesAny(const std::vector<std::string> &patterns,
+                std::string_view key) {
+  return std::any_of(patterns.begin(), patterns.end(),
+                     [&](const std::string &pattern) {
+                       return reader::matchGlob(pattern, key);
+                     });
+}
+
+/// "a", "a or b", "a, b or c".
+std::string listed(const std::vector<std::string> &words) {
+  std::string list;
+  for (size_t i = 0; i < words.size(); ++i) {
+    list += (i == 0 ? "" : i + 1 < words.size() ? ", " : " or ") + words[i];
+  }
+  return list;
+}
+
+class KeyReader {
+public:
+  KeyReader(const ModelSpec &spec, const ConfigSpec &rules, Config &config,
+            const KeyChoices &choices)
+      : spec(spec), rules(rules), config(config), choices(choices) {}
+
+  KeyReading run();
+
+private:
+  const std::vector<ConfigSetting> *architecture();
+  void take(const ConfigSetting &setting);
+  void takeTask();
+  std::optional<Scalar> valueOf(const ConfigSetting &setting);
+  std::optional<Scalar> evaluate(const ConfigSetting &setting);
+  std::optional<Scalar> meaningOf(const ConfigSetting &setting,
+                                  const Scalar &value);
+  const Node *placeOf(const ConfigSetting &setting) const;
+  reader::Diagnostic &errorAt(const Node *place, const std::string &message);
+  void put(const std::string &parameter, Scalar value);
+
+  void visit(const Node &object, const std::string &path);
+  std::string fateOf(const std::string &key, const Node &value);
+  std::string checkRequired(const ConfigRequirement &requirement,
+                            const std::string &key, const Node &value);
+  bool isKnownBelow(const std::string &key) const;
+  void checkIgnored();
+
+  const ModelSpec &spec;
+  const ConfigSpec &rules;
+  Config &config;
+  const KeyChoices &choices;
+  KeyReading reading;
+  /// What the values of keys are named by.
+  std::map<const Node *, std::vector<std::string>> decided;
+  /// Keys that another architecture reads.
+  std::set<const Node *> foreign;
+  std::set<std::string> leftOut;
+};
+
+reader::Diagnostic &KeyReader::errorAt(const Node *place,
+                                       const std::string &message) {
+  return place ? config.error(*place, message) : config.errorAtStart(message);
+}
+
+void KeyReader::put(const std::string &parameter, Scalar value) {
+  for (auto &[name, known] : reading.parameters) {
+    if (name == parameter) {
+      known = std::move(value);
+      return;
+    }
+  }
+  reading.parameters.push_back({parameter, std::move(value)});
+}
+
+/// The value of the first key of an expression: what messages point at.
+const Node *KeyReader::placeOf(const ConfigSetting &setting) const {
+  for (const NameUse &use :
+       setting.keys ? setting.keys->names() : std::vector<NameUse>()) {
+    if (const Node *value = config.find(use.name)) {
+      return value;
+    }
+  }
+  return nullptr;
+}
+
+/// The value of the expression, or what stands for it where a key is missing.
+std::optional<Scalar> KeyReader::evaluate(const ConfigSetting &setting) {
+  if (!setting.keys) {
+    return setting.otherwise;
+  }
+  std::map<std::string, Scalar, std::less<>> values;
+  for (const NameUse &use : setting.keys->names()) {
+    const Node *node = config.find(use.name);
+    if (const Scalar *added = config.findAdded(use.name)) {
+      values.emplace(use.name, *added);
+      continue;
+    }
+    if (!node && !setting.otherwise) {
+      config.errorAtStart("key " + inQuotes(use.name) +
+                          " is missing: it decides parameter " +
+                          inQuotes(setting.parameter));
+      return std::nullopt;
+    }
+    if (!node) {
+      return setting.otherwise;
+    }
+    std::optional<Scalar> value = Config::scalarOf(*node);
+    if (!value && node->is(Node::Kind::Null) && !setting.words.empty()) {
+      value = Scalar::ofText("null");
+    }
+    if (!value) {
+      config.error(*node, "key " + inQuotes(use.name) + " decides parameter " +
+                              inQuotes(setting.parameter) + ", and is " +
+                              config.textOf(*node));
+      return std::nullopt;
+    }
+    values.emplace(use.name, std::move(*value));
+  }
+  TextError failure;
+  std::optional<Scalar> value = setting.keys->evaluate(
+      [&](std::string_view name) -> const Scalar * {
+        auto found = values.find(name);
+        return found == values.end() ? nullptr : &found->second;
+      },
+      failure);
+  if (!value) {
+    errorAt(placeOf(setting), "parameter " + inQuotes(setting.parameter) +
+                                  " is made of this: " + failure.message);
+  }
+  return value;
+}
+
+/// What a word of the library means.
+std::optional<Scalar> KeyReader::meaningOf(const ConfigSetting &setting,
+                                           const Scalar &value) {
+  if (setting.words.empty()) {
+    return value;
+  }
+  std::vector<std::string> known;
+  for (const auto &[word, meaning] : setting.words) {
+    if (word == value.str()) {
+      return meaning;
+    }
+    known.push_back(inQuotes(word));
+  }
+  errorAt(placeOf(setting), "parameter " + inQuotes(setting.parameter) +
+                                " of " + spec.name + " is decided by " +
+                                listed(known) + ", got " +
+                                reader::inQuotes(value.str()));
+  return std::nullopt;
+}
+
+std::optional<Scalar> KeyReader::valueOf(const ConfigSetting &setting) {
+  std::optional<Scalar> value = evaluate(setting);
+  value = value ? meaningOf(setting, *value) : std::nullopt;
+  if (!value) {
+    return std::nullopt;
+  }
+  std::string problem =
+      spec.findParameter(setting.parameter)->problemWith(*value);
+  if (!problem.empty()) {
+    errorAt(placeOf(setting), problem);
+    return std::nullopt;
+  }
+  return value;
+}
+
+void KeyReader::take(const ConfigSetting &setting) {
+  for (const NameUse &use :
+       setting.keys ? setting.keys->names() : std::vector<NameUse>()) {
+    const Node *node = config.find(use.name);
+    if (!node) {
+      continue;
+    }
+    std::vector<std::string> &names = decided[node];
+    if (!std::count(names.begin(), names.end(), setting.parameter)) {
+      names.push_back(setting.parameter);
+    }
+  }
+  if (std::optional<Scalar> value = valueOf(setting)) {
+    put(setting.parameter, std::move(*value));
+  }
+}
+
+/// What the saved class decides; null if nothing, or nothing is known of it.
+const std::vector<ConfigSetting> *KeyReader::architecture() {
+  const Node *classes = config.find("architectures");
+  bool isSaid = classes && classes->is(Node::Kind::Array) &&
+                !classes->elements.empty() &&
+                classes->elements[0]->is(Node::Kind::String);
+  if (!isSaid || rules.architectures.empty()) {
+    return nullptr;
+  }
+  const Node &name = *classes->elements[0];
+  std::vector<std::string> known;
+  for (const auto &[other, settings] : rules.architectures) {
+    if (other == name.text) {
+      return &settings;
+    }
+    known.push_back(other);
+  }
+  if (choices.task.empty()) {
+    reader::Diagnostic &unknown = config.error(
+        name, "architecture " + inQuotes(name.text) + " is none that " +
+                  spec.name + " knows: " + listed(known));
+    if (spec.findParameter(taskParameter)) {
+      unknown.notes.push_back(
+          {"--task=hidden computes its hidden states", std::nullopt});
+    }
+  }
+  return nullptr;
+}
+
+void KeyReader::takeTask() {
+  if (choices.task.empty()) {
+    return;
+  }
+  Scalar task = Scalar::ofText(choices.task);
+  const ParameterSpec *parameter = spec.findParameter(taskParameter);
+  std::string problem =
+      parameter ? parameter->problemWith(task)
+                : spec.name + " has one task, and no parameter \"task\"";
+  if (!problem.empty()) {
+    config.diagnostics().errorElsewhere("option '--task': " + problem);
+    return;
+  }
+  put(taskParameter, std::move(task));
+}
+
+std::string KeyReader::checkRequired(const ConfigRequirement &requirement,
+                                     const std::string &key,
+                                     const Node &value) {
+  std::vector<std::string> allowed;
+  for (const Node *other : requirement.values->elements) {
+    if (areEqual(*other, value)) {
+      return "as " + spec.name + " requires";
+    }
+    std::string_view text = spec.source->text();
+    allowed.push_back(std::string(text.substr(
+        other->range.begin, other->range.end - other->range.begin)));
+  }
+  config.error(value, "key " + inQuotes(key) + " is " + config.textOf(value) +
+                          ", and " + spec.name + " computes " +
+                          listed(allowed) + " alone");
+  return "refused";
+}
+
+/// Whether something is said of keys of the object that `key` is.
+bool KeyReader::isKnownBelow(const std::string &key) const {
+  std::string prefix = key + ".";
+  auto begins = [&](const std::string &name) {
+    return name.compare(0, prefix.size(), prefix) == 0;
+  };
+  auto reads = [&](const std::vector<ConfigSetting> &settings) {
+    for (const ConfigSetting &setting : settings) {
+      for (const NameUse &use :
+           setting.keys ? setting.keys->names() : std::vector<NameUse>()) {
+        if (begins(use.name)) {
+          return true;
+        }
+      }
+    }
+    return false;
+  };
+  return reads(rules.set) ||
+         std::any_of(rules.architectures.begin(), rules.architectures.end(),
+                     [&](const auto &entry) { return reads(entry.second); }) ||
+         std::any_of(
+             rules.require.begin(), rules.require.end(),
+             [&](const ConfigRequirement &rule) { return begins(rule.key); }) ||
+         std::any_of(rules.ignore.begin(), rules.ignore.end(), begins);
+}
+
+/// What becomes of a key; empty if those of its object each have a fate.
+std::string KeyReader::fateOf(const std::string &key, const Node &value) {
+  auto names = decided.find(&value);
+  if (names != decided.end()) {
+    std::string list;
+    for (const std::string &name : names->second) {
+      list += (list.empty() ? "" : ", ") + name;
+    }
+    return "decides " + list;
+  }
+  for (const ConfigRequirement &requirement : rules.require) {
+    if (requirement.key == key) {
+      return checkRequired(requirement, key, value);
+    }
+  }
+  if (foreign.count(&value)) {
+    return "of another architecture";
+  }
+  if (matchesAny(rules.ignore, key)) {
+    return "ignored by " + spec.name;
+  }
+  if (isIdleKey(key)) {
+    return "no inference reads it";
+  }
+  if (std::find(choices.ignored.begin(), choices.ignored.end(), key) !=
+      choices.ignored.end()) {
+    leftOut.insert(key);
+    return "ignored by --ignore-config";
+  }
+  if (value.is(Node::Kind::Object) && isKnownBelow(key)) {
+    return "";
+  }
+  config
+      .error(value, "nothing is known of key " + inQuotes(key) +
+                        " with the value " + config.textOf(value) +
+                        ", which may change what " + spec.name + " computes")
+      .notes.push_back({"--ignore-config=" + reader::printable(key) +
+                            " leaves it out, if you know that it changes no "
+                            "number",
+                        std::nullopt});
+  return "refused";
+}
+
+void KeyReader::visit(const Node &object, const std::string &path) {
+  for (const Member &member : object.members) {
+    if (member.repeated) {
+      continue;
+    }
+    std::string key = path + member.key;
+    std::string fate = fateOf(key, *member.value);
+    if (fate.empty()) {
+      visit(*member.value, key + ".");
+      continue;
+    }
+    reading.fates.push_back({key, config.textOf(*member.value), fate});
+  }
+}
+
+/// An option without an effect is a mistake in the command.
+void KeyReader::checkIgnored() {
+  for (const std::string &key : choices.ignored) {
+    if (!leftOut.count(key)) {
+      config.diagnostics().errorElsewhere(
+          "option '--ignore-config' has no effect on " + inQuotes(key) +
+          (config.find(key) ? ", of which it is known what it does"
+                            : ", which is no key of the file"));
+    }
+  }
+}
+
+KeyReading KeyReader::run() {
+  const std::vector<ConfigSetting> *ofArchitecture = architecture();
+  for (const ConfigSetting &setting : rules.set) {
+    take(setting);
+  }
+  if (ofArchitecture) {
+    for (const ConfigSetting &setting : *ofArchitecture) {
+      take(setting);
+    }
+  }
+  for (const auto &entry : rules.architectures) {
+    for (const ConfigSetting &setting : entry.second) {
+      for (const NameUse &use :
+           setting.keys ? setting.keys->names() : std::vector<NameUse>()) {
+        foreign.insert(config.find(use.name));
+      }
+    }
+  }
+  takeTask();
+  visit(config.root(), "");
+  checkIgnored();
+  return std::move(reading);
+}
+
+} // namespace
+
+KeyReading readKeys(const ModelSpec &spec, const CheckpointSpec &source,
+                    Config &config, const KeyChoices &choices) {
+  return KeyReader(spec, *source.config, config, choices).run();
+}
+
+const CheckpointSpec *findConfigSource(const ModelSpec &spec,
+                                       std::string_view modelType) {
+  for (const CheckpointSpec &source : spec.checkpoints) {
+    if (source.config &&
+        std::count(source.config->modelTypes.begin(),
+                   source.config->modelTypes.end(), modelType)) {
+      return &source;
+    }
+  }
+  return nullptr;
+}
+
+} // namespace hova::frontend

@@ -1,0 +1,150 @@
+//===- SentenceModules.cpp - What follows the encoder of a sentence -------===//
+//
+// SPDX-License-Identifier: Apache-2.0
+//
+//===----------------------------------------------------------------------===//
+
+#include "frontend/folder/SentenceModules.h"
+
+#include <filesystem>
+
+namespace hova::frontend {
+
+using reader::inQuotes;
+using reader::Node;
+namespace fs = std::filesystem;
+
+namespace {
+
+struct PoolingMode {
+  std::string_view key;
+  const char *word;
+};
+
+constexpr PoolingMode modes[] = {
+    {"pooling_mode_cls_token", "first"},
+    {"pooling_mode_mean_tokens", "mean"},
+    {"pooling_mode_lasttoken", "last"},
+    {"pooling_mode_max_tokens", "max"},
+    {"pooling_mode_mean_sqrt_len_tokens", "mean_sqrt_length"},
+    {"pooling_mode_weightedmean_tokens", "weighted_mean"},
+};
+
+/// The name of a class without those of its packages.
+std::string_view classOf(std::string_view type) {
+  return type.substr(type.rfind('.') + 1);
+}
+
+/// Whether a path is one folder inside of the one that names it: modules come
+/// from anywhere.
+bool isPlainName(std::string_view path) {
+  return !path.empty() && path[0] != '.' &&
+         path.find_first_of("/\\") == std::string_view::npos;
+}
+
+std::string textIn(const Node &object, std::string_view key) {
+  const Node *value = object.get(key);
+  return value && value->is(Node::Kind::String) ? value->text : "";
+}
+
+} // namespace
+
+SentenceModules::SentenceModules(const std::string &folder, const Print &print)
+    : folder(folder), print(print) {
+  auto source = reader::Source::read(
+      (fs::path(folder) / "modules.json").string(), reader::Limits().bytes);
+  if (!source) {
+    return;
+  }
+  isPresent = true;
+  Config list(std::move(source), Node::Kind::Array);
+  isRead = list.isRead();
+  for (size_t i = 0; isRead && i < list.root().elements.size(); ++i) {
+    isRead = readModule(*list.root().elements[i], i, list);
+  }
+  if (isRead && pooling.empty()) {
+    list.errorAtStart("no module makes one vector of the states of a sentence");
+    isRead = false;
+  }
+  if (list.diagnostics().hasErrors()) {
+    print(list.diagnostics());
+  }
+}
+
+/// The modules stand in one order: encoder, pooling, and perhaps unit length.
+bool SentenceModules::readModule(const Node &module, size_t number,
+                                 Config &list) {
+  std::string type = textIn(module, "type");
+  std::string_view name = classOf(type);
+  if (number == 0 && name == "Transformer" && textIn(module, "path").empty()) {
+    return true;
+  }
+  if (number == 1 && name == "Pooling") {
+    return readPooling(module, list);
+  }
+  if (number > 1 && name == "Normalize" && !normalizes) {
+    return normalizes = true;
+  }
+  list.error(module, "module " + std::to_string(number) + " is " +
+                         inQuotes(type) +
+                         "; expected a Transformer in this folder, a Pooling, "
+                         "and perhaps a Normalize");
+  return false;
+}
+
+bool SentenceModules::readPooling(const Node &module, Config &list) {
+  std::string path = textIn(module, "path");
+  auto source = isPlainName(path)
+                    ? reader::Source::read(
+                          (fs::path(folder) / path / "config.json").string(),
+                          reader::Limits().bytes)
+                    : nullptr;
+  if (!source) {
+    list.error(module, "expected a folder beside this file with a "
+                       "config.json, got " +
+                           inQuotes(path));
+    return false;
+  }
+  Config config(std::move(source));
+  bool isRight = config.isRead() && readModes(config);
+  if (!isRight) {
+    print(config.diagnostics());
+  }
+  return isRight;
+}
+
+/// One of the modes is on; several make a longer vector.
+bool SentenceModules::readModes(Config &config) {
+  for (const reader::Member &member : config.root().members) {
+    const PoolingMode *mode = nullptr;
+    for (const PoolingMode &other : modes) {
+      mode = other.key == member.key ? &other : mode;
+    }
+    bool isOn = !member.value->is(Node::Kind::Boolean) || member.value->boolean;
+    if (mode && isOn && !pooling.empty()) {
+      config.error(*member.value, "expected one mode of pooling, got " +
+                                      inQuotes(member.key) + " too");
+      return false;
+    }
+    pooling = mode && isOn ? mode->word : pooling;
+    if (!mode && member.key != "word_embedding_dimension" &&
+        member.key != "include_prompt") {
+      config.error(*member.value, "nothing is known of key " +
+                                      inQuotes(member.key) + " of a pooling");
+      return false;
+    }
+  }
+  if (pooling.empty()) {
+    config.errorAtStart("no mode of pooling is on");
+  }
+  return !pooling.empty();
+}
+
+void SentenceModules::addTo(Config &config) const {
+  if (isRead) {
+    config.add("sentence.pooling", Scalar::ofText(pooling));
+    config.add("sentence.normalize", Scalar::ofBoolean(normalizes));
+  }
+}
+
+} // namespace hova::frontend

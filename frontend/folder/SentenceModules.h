@@ -1,0 +1,54 @@
+//===- SentenceModules.h - What follows the encoder of a sentence ---------===//
+//
+// SPDX-License-Identifier: Apache-2.0
+//
+// A folder of a sentence encoder has a `modules.json`: a list of modules, of
+// which the first is the encoder of the folder, and the others make one vector
+// of its states. They become keys beside those of `config.json`, which
+// descriptions read as they read any other:
+//
+//   sentence.pooling     "first", "mean", "last", "max" ...
+//   sentence.normalize   whether the vector is scaled to unit length
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HOVA_FRONTEND_FOLDER_SENTENCEMODULES_H
+#define HOVA_FRONTEND_FOLDER_SENTENCEMODULES_H
+
+#include "frontend/folder/Config.h"
+
+#include <functional>
+
+namespace hova::frontend {
+
+class SentenceModules {
+public:
+  using Print = std::function<void(const reader::Diagnostics &)>;
+
+  /// Reads the modules of `folder`; what is wrong is told to `print`.
+  SentenceModules(const std::string &folder, const Print &print);
+
+  /// Whether the folder has modules.
+  bool arePresent() const { return isPresent; }
+  bool areRead() const { return isRead; }
+
+  /// Puts the keys of the modules beside those of `config`.
+  void addTo(Config &config) const;
+
+private:
+  bool readModule(const reader::Node &module, size_t number, Config &list);
+  bool readPooling(const reader::Node &module, Config &list);
+  bool readModes(Config &pooling);
+
+  const std::string folder;
+  const Print print;
+  bool isPresent = false;
+  bool isRead = false;
+  /// Empty before the module that says so.
+  std::string pooling;
+  bool normalizes = false;
+};
+
+} // namespace hova::frontend
+
+#endif // HOVA_FRONTEND_FOLDER_SENTENCEMODULES_H

@@ -1,0 +1,173 @@
+# ===- test_folders.py - A model's folder becomes a right program ---------------=== #
+# SPDX-License-Identifier: Apache-2.0
+"""Folders compile to what an independent NumPy model computes, f32 within 1e-5 of the largest value."""
+
+import json
+import shutil
+
+import numpy as np
+import pytest
+from folders import BATCH, CONFIG, LENGTH, Bert, hova, inputs, run, tensors, write_folder
+
+SHAPE = [f"--set=batch={BATCH}", f"--set=length={LENGTH}"]
+LABELS = {str(i): f"label {i}" for i in range(3)}
+POOLING = {
+    "word_embedding_dimension": 32,
+    "pooling_mode_cls_token": False,
+    "pooling_mode_mean_tokens": True,
+    "pooling_mode_max_tokens": False,
+    "pooling_mode_mean_sqrt_len_tokens": False,
+}
+
+
+def modules(*names):
+    return [
+        {"idx": i, "name": str(i), "path": f"{i}_{name}" if i else "", "type": f"sentence_transformers.models.{name}"}
+        for i, name in enumerate(names)
+    ]
+
+
+def check_close(got, want):
+    assert got.shape == want.shape
+    assert np.abs(got - want).max() <= 1e-5 * np.abs(want).max()
+
+
+def compile_and_compare(folder, config, weights, task, output, *options, **how):
+    program = folder.parent / "program"
+    done = hova("compile", folder, "-o", program, "--march=x86-64-v3", *SHAPE, *options)
+    assert done.returncode == 0, done.stderr
+    given = inputs(config)
+    got = run(program, given, folder.parent / "out")
+    assert list(got) == [output]
+    check_close(got[output], Bert(config, weights).compute(task, **given, **how))
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {},
+        {"hidden_act": "relu"},
+        {"hidden_act": "gelu_new"},
+        {"layer_norm_eps": 1e-2},
+        {"num_attention_heads": 8},
+        {"num_hidden_layers": 1},
+    ],
+)
+def test_keys_decide(changed, tmp_path):
+    """What no tensor shows is read from the configuration."""
+    config = CONFIG | changed
+    weights = tensors(config)
+    folder = write_folder(tmp_path / "folder", config, weights)
+    compile_and_compare(folder, config, weights, "hidden", "hidden")
+
+
+@pytest.mark.parametrize(
+    "architecture, task",
+    [
+        ("BertForSequenceClassification", "classify"),
+        ("BertForTokenClassification", "tokens"),
+        ("BertForMaskedLM", "logits"),
+    ],
+)
+def test_architecture_is_the_task(architecture, task, tmp_path):
+    config = CONFIG | {"architectures": [architecture], "id2label": LABELS}
+    weights = tensors(config)
+    folder = write_folder(tmp_path / "folder", config, weights)
+    compile_and_compare(folder, config, weights, task, "logits")
+
+
+@pytest.mark.parametrize("normalize", [False, True])
+@pytest.mark.parametrize("pooling", ["first", "mean"])
+def test_sentence_encoder(pooling, normalize, tmp_path):
+    weights = tensors(CONFIG)
+    pooled = POOLING | {
+        "pooling_mode_cls_token": pooling == "first",
+        "pooling_mode_mean_tokens": pooling == "mean",
+    }
+    names = ["Transformer", "Pooling"] + (["Normalize"] if normalize else [])
+    files = {"modules.json": modules(*names), "1_Pooling/config.json": pooled}
+    folder = write_folder(tmp_path / "folder", CONFIG, weights, **files)
+    compile_and_compare(
+        folder, CONFIG, weights, "embed", "embedding", pooling=pooling, normalize=normalize
+    )
+
+
+def test_task_is_chosen(tmp_path):
+    """The saved class has a head; its states are asked for."""
+    config = CONFIG | {"architectures": ["BertForQuestionAnswering"]}
+    weights = tensors(config)
+    folder = write_folder(tmp_path / "folder", config, weights)
+    compile_and_compare(folder, config, weights, "hidden", "hidden", "--task=hidden")
+
+
+def test_sharded(tmp_path):
+    """Shards by their index; links of a cache are followed."""
+    weights = tensors(CONFIG)
+    cache = write_folder(tmp_path / "cache", CONFIG, None)
+    names = sorted(weights)
+    where = {}
+    from safetensors.numpy import save_file
+
+    for i in range(2):
+        part = names[i::2]
+        file = f"model-0000{i + 1}-of-00002.safetensors"
+        save_file({name: weights[name] for name in part}, cache / file)
+        where |= {name: file for name in part}
+    index = cache / "model.safetensors.index.json"
+    index.write_text(json.dumps({"metadata": {}, "weight_map": where}))
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    for path in cache.iterdir():
+        (folder / path.name).symlink_to(path)
+    compile_and_compare(folder, CONFIG, weights, "hidden", "hidden")
+
+
+def test_import_writes_the_description(tmp_path):
+    """It has the parameters, needs no configuration, and makes the same numbers."""
+    config = CONFIG | {"hidden_act": "relu", "layer_norm_eps": 1e-3}
+    weights = tensors(config)
+    folder = write_folder(tmp_path / "folder", config, weights)
+    done = hova("import", folder, "-o", tmp_path / "model.json")
+    assert done.returncode == 0, done.stderr
+    written = json.loads((tmp_path / "model.json").read_text())
+    parameters = written["parameters"]
+    assert parameters["width"] == 32 and parameters["eps"] == 1e-3
+    assert parameters["activation"]["default"] == "relu"
+    assert set(written["checkpoints"]["transformers"]) == {"ignore", "rules"}
+    program = tmp_path / "program"
+    shutil.copy(folder / "model.safetensors", tmp_path / "alone.safetensors")
+    done = hova(
+        "compile", tmp_path / "model.json", "--weights", tmp_path / "alone.safetensors",
+        "-o", program, "--march=x86-64-v3", *SHAPE,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    given = inputs(config)
+    got = run(program, given, tmp_path / "out")
+    check_close(got["hidden"], Bert(config, weights).compute("hidden", **given))
+
+
+@pytest.mark.parametrize("verb", ["check", "summary", "explain"])
+def test_verbs_take_folders(verb, tmp_path):
+    folder = write_folder(tmp_path / "folder", CONFIG, tensors(CONFIG))
+    done = hova(verb, folder)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout
+
+
+def test_verify_takes_folders(tmp_path):
+    folder = write_folder(tmp_path / "folder", CONFIG, tensors(CONFIG))
+    done = hova("verify", folder, "--cases=1", "--march=x86-64-v3", *SHAPE)
+    assert done.returncode == 0, done.stderr + done.stdout
+
+
+def test_explain_says_what_keys_do(tmp_path):
+    folder = write_folder(tmp_path / "folder", CONFIG, tensors(CONFIG))
+    said = hova("explain", folder).stdout
+    for key, value, fate in [
+        ("hidden_size", "32", "decides width"),
+        ("position_embedding_type", '"absolute"', "as bert requires"),
+        ("pad_token_id", "0", "ignored by bert"),
+        ("transformers_version", '"4.46.3"', "no inference reads it"),
+    ]:
+        line = next(line for line in said.splitlines() if line.split()[:1] == [key])
+        assert line.split(None, 2)[1:] == [value, fate]

@@ -1,0 +1,220 @@
+# ===- test_refused.py - Folders that would be computed wrongly -----------------=== #
+# SPDX-License-Identifier: Apache-2.0
+"""Every refusal of a folder, with its whole message: the key, its value, and where it stands."""
+
+import json
+
+import pytest
+from folders import CONFIG, SOURCE, hova, tensors, write_folder
+
+
+def place(config, key):
+    """Line, column, text of the line and the marks below the value of a key."""
+    lines = json.dumps(config, indent=2).splitlines()
+    line = next(i for i, text in enumerate(lines) if text.startswith(f'  "{key}": '))
+    value = len(f'  "{key}": ')
+    marks = "^" + "~" * (len(lines[line].rstrip(",")) - value - 1)
+    return line + 1, value + 1, lines[line], " " * value + marks
+
+
+def refused(folder, config, key, message, *notes, pointer=None):
+    line, column, text, marks = place(config, key)
+    said = f"{folder}/config.json:{line}:{column}: error: {message}\n"
+    said += f"{line:>5} | {text}\n      | {marks}\n  at {pointer or '/' + key}\n"
+    return said + "".join(f"  note: {note}\n" for note in notes)
+
+
+def check(folder, *options):
+    done = hova("check", folder, *options)
+    assert done.stdout == "" and done.returncode == 1, done.stderr
+    return done.stderr
+
+
+KNOWN = {
+    "position_embedding_type": ("relative_key", '"absolute"'),
+    "is_decoder": (True, "false"),
+    "add_cross_attention": (True, "false"),
+    "tie_word_embeddings": (False, "true"),
+}
+
+
+@pytest.mark.parametrize("key", KNOWN)
+def test_required(key, tmp_path):
+    value, allowed = KNOWN[key]
+    config = CONFIG | {key: value}
+    folder = write_folder(tmp_path / "folder", config, None)
+    message = f'key "{key}" is {json.dumps(value)}, and bert computes {allowed} alone'
+    assert check(folder) == refused(folder, config, key, message)
+
+
+def test_unknown_key(tmp_path):
+    config = CONFIG | {"attention_sink": 3}
+    folder = write_folder(tmp_path / "folder", config, tensors(CONFIG))
+    message = (
+        'nothing is known of key "attention_sink" with the value 3, which may change what '
+        "bert computes"
+    )
+    note = "--ignore-config=attention_sink leaves it out, if you know that it changes no number"
+    assert check(folder) == refused(folder, config, "attention_sink", message, note)
+    assert hova("check", folder, "--ignore-config=attention_sink").returncode == 0
+
+
+def test_other_activation(tmp_path):
+    config = CONFIG | {"hidden_act": "silu"}
+    folder = write_folder(tmp_path / "folder", config, None)
+    message = (
+        'parameter "activation" of bert is decided by "gelu", "gelu_new", "gelu_pytorch_tanh" '
+        'or "relu", got "silu"'
+    )
+    assert check(folder) == refused(folder, config, "hidden_act", message)
+
+
+def test_value_of_another_kind(tmp_path):
+    for value, message in {
+        "wide": 'parameter "width" is an integer',
+        32.5: 'parameter "width" is an integer',
+        None: 'key "hidden_size" decides parameter "width", and is null',
+    }.items():
+        config = CONFIG | {"hidden_size": value}
+        folder = write_folder(tmp_path / "folder", config, None)
+        assert check(folder) == refused(folder, config, "hidden_size", message)
+
+
+def test_unknown_architecture(tmp_path):
+    config = CONFIG | {"architectures": ["BertForQuestionAnswering"]}
+    folder = write_folder(tmp_path / "folder", config, None)
+    said = check(folder)
+    assert (
+        'error: architecture "BertForQuestionAnswering" is none that bert knows: BertModel, '
+        "BertForSequenceClassification, BertForTokenClassification, BertForMaskedLM or "
+        "BertForPreTraining\n" in said
+    )
+    assert said.endswith(
+        "  at /architectures/0\n  note: --task=hidden computes its hidden states\n"
+    )
+
+
+def test_unknown_type(tmp_path):
+    config = CONFIG | {"model_type": "perceptron"}
+    folder = write_folder(tmp_path / "folder", config, None)
+    said = check(folder)
+    message = 'no description is for models of type "perceptron"'
+    assert said.startswith(refused(folder, config, "model_type", message))
+    assert said.endswith("  note: --models=DIR takes descriptions of your own\n")
+
+
+def test_no_type(tmp_path):
+    config = {key: value for key, value in CONFIG.items() if key != "model_type"}
+    folder = write_folder(tmp_path / "folder", config, None)
+    assert check(folder) == (
+        f'{folder}/config.json:1:1: error: key "model_type" is missing: it says which '
+        "description the folder is for\n    1 | {\n      | ^\n"
+    )
+
+
+def test_setting_contradicts(tmp_path):
+    folder = write_folder(tmp_path / "folder", CONFIG, None)
+    assert check(folder, "--set=heads=8") == (
+        f"{folder}/config.json: error: the file says heads=4, but --set says 8\n"
+    )
+
+
+def test_ignored_without_effect(tmp_path):
+    folder = write_folder(tmp_path / "folder", CONFIG, None)
+    assert check(folder, "--ignore-config=hidden_size", "--ignore-config=other") == (
+        f"{folder}/config.json: error: option '--ignore-config' has no effect on "
+        '"hidden_size", of which it is known what it does\n'
+        f"{folder}/config.json: error: option '--ignore-config' has no effect on "
+        '"other", which is no key of the file\n'
+    )
+
+
+def test_task_that_there_is_not(tmp_path):
+    """A word that no model has is a mistake of the command; one that this has not, of the folder."""
+    folder = write_folder(tmp_path / "folder", CONFIG, None)
+    assert hova("check", folder, "--task=translate").returncode == 2
+
+
+def test_no_configuration(tmp_path):
+    done = hova("check", tmp_path)
+    assert done.returncode == 74
+    assert done.stderr == (
+        f"{tmp_path}/config.json: error: cannot read: No such file or directory\n"
+        "  note: a folder of a model has a config.json, which says what the model is\n"
+    )
+
+
+def test_index_leaves_the_folder(tmp_path):
+    folder = write_folder(tmp_path / "folder", CONFIG, None)
+    index = folder / "model.safetensors.index.json"
+    index.write_text(json.dumps({"weight_map": {"a": "../other.safetensors"}}))
+    assert check(folder) == (
+        f'hova: error: {index}: "../other.safetensors" is not the plain name of a safetensors '
+        "file beside the index\n"
+    )
+
+
+def test_deep_configuration(tmp_path):
+    folder = write_folder(tmp_path / "folder", CONFIG, None)
+    (folder / "config.json").write_text('{"model_type": ' + "[" * 100 + "]" * 100 + "}")
+    assert "deeper than" in check(folder)
+
+
+SENTENCE = [
+    {"path": "", "type": "sentence_transformers.models.Transformer"},
+    {"path": "1_Pooling", "type": "sentence_transformers.models.Pooling"},
+]
+
+
+@pytest.mark.parametrize(
+    "modules, message",
+    [
+        (SENTENCE[:1], "no module makes one vector of the states of a sentence"),
+        (
+            [*SENTENCE, {"path": "2_LSTM", "type": "sentence_transformers.models.LSTM"}],
+            'module 2 is "sentence_transformers.models.LSTM"; expected a Transformer in this '
+            "folder, a Pooling, and perhaps a Normalize",
+        ),
+        (
+            [SENTENCE[0], SENTENCE[1] | {"path": "../1_Pooling"}],
+            'expected a folder beside this file with a config.json, got "../1_Pooling"',
+        ),
+    ],
+)
+def test_modules(modules, message, tmp_path):
+    files = {"modules.json": modules, "1_Pooling/config.json": {"pooling_mode_mean_tokens": True}}
+    folder = write_folder(tmp_path / "folder", CONFIG, None, **files)
+    said = check(folder)
+    assert said.startswith(f"{folder}/modules.json:") and f": error: {message}\n" in said
+
+
+@pytest.mark.parametrize(
+    "pooling, message",
+    [
+        ({}, "no mode of pooling is on"),
+        (
+            {"pooling_mode_mean_tokens": True, "pooling_mode_cls_token": True},
+            'expected one mode of pooling, got "pooling_mode_cls_token" too',
+        ),
+        ({"pooling_mode_other": True}, 'nothing is known of key "pooling_mode_other" of a pooling'),
+    ],
+)
+def test_pooling(pooling, message, tmp_path):
+    files = {"modules.json": SENTENCE, "1_Pooling/config.json": pooling}
+    folder = write_folder(tmp_path / "folder", CONFIG, None, **files)
+    said = check(folder)
+    assert said.startswith(f"{folder}/1_Pooling/config.json:") and f": error: {message}\n" in said
+
+
+def test_beside_weights(tmp_path):
+    """A configuration beside the weights decides too, and one of another type refuses them."""
+    examples = SOURCE / "examples/models/bert_base.json"
+    for changed, options, message in [
+        ({"model_type": "roberta"}, [], 'the weights are of a model of type "roberta", and '),
+        ({}, ["--set=heads=8"], "--set needs heads=8, but "),
+        ({"hidden_act": "silu"}, [], 'parameter "activation" of bert_base is decided by '),
+    ]:
+        config = CONFIG | changed
+        folder = write_folder(tmp_path / "folder", config, tensors(CONFIG))
+        done = hova("check", examples, "--weights", folder / "model.safetensors", *options)
+        assert done.returncode == 1 and f"error: {message}" in done.stderr
