@@ -43,9 +43,17 @@ With these files a project of CMake makes libraries of models
 (hova_add_model), and plugins with passes, operators and dialects of their own
 are built. Only plugins need the development packages of MLIR.")
 
-# Debian wants the licence under this name.
-configure_file(${PROJECT_SOURCE_DIR}/cmake/debian-copyright ${PROJECT_BINARY_DIR}/cmake/copyright COPYONLY)
+# The loader's table of libraries, renewed once for all packages of a run of dpkg.
+file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/cmake/triggers CONTENT "activate-noawait ldconfig\n")
+set(CPACK_DEBIAN_HOVA_PACKAGE_CONTROL_EXTRA ${PROJECT_BINARY_DIR}/cmake/triggers)
+
+# What Debian wants under names of its own: the licence, what lintian need not say, and what browsers of documents list,
+# whose folders are those of the package.
+set(cmake ${PROJECT_SOURCE_DIR}/cmake)
 foreach(name hova libhova-dev)
-  install(FILES ${PROJECT_BINARY_DIR}/cmake/copyright DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/${name} COMPONENT ${name})
+  install(FILES ${cmake}/debian-copyright DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/${name} RENAME copyright COMPONENT ${name})
+  install(FILES ${cmake}/debian-overrides-${name} DESTINATION ${CMAKE_INSTALL_DATADIR}/lintian/overrides RENAME ${name}
+          COMPONENT ${name})
 endforeach()
+install(FILES ${cmake}/debian-doc-base DESTINATION ${CMAKE_INSTALL_DATADIR}/doc-base RENAME hova COMPONENT hova)
 include(CPack)

@@ -25,6 +25,19 @@ for tool in hova hova-opt hova-reduce hova-lsp-server; do
   [ -s "/usr/share/man/man1/$tool.1.gz" ] || fail "$tool has no manual page"
 done
 
+step has a manual page of each verb, and documents that a browser of them lists
+pages=$(hova help | sed -n 's/^  \([a-z]*\)\( pack\)\{0,1\}  *[A-Z].*/hova-\1\2/p' | tr ' ' -)
+[[ $pages == *hova-compile*hova-weights-pack*hova-schema* ]] || fail "hova help has other verbs: $pages"
+for page in $pages; do
+  zcat "/usr/share/man/man1/$page.1.gz" | grep -q '^\.SH' || fail "$page has no manual page"
+done
+install doc-base
+install-docs --check /usr/share/doc-base/hova || fail "doc-base does not take its file"
+registered() { [ -e /var/lib/doc-base/documents/hova ]; }
+registered || fail "doc-base does not know the documents"
+zcat /usr/share/doc/hova/changelog.gz | grep -q "^hova ($(dpkg-query -W -f '${Version}' hova)) " || fail "no changelog of Debian"
+[ -s /usr/share/doc/hova/CHANGELOG.md ] && [ -s /usr/share/doc/hova/SECURITY.md ]
+
 step compiles and runs models
 cd "$(mktemp -d)"
 hova compile $digits/digits.json --weights $digits/weights.safetensors --set batch=400 -o digits
@@ -55,6 +68,7 @@ install /packages/newer/*.deb
 [ "$(dpkg-query -W -f '${Version}' hova)" = 9.0 ] && [ "$(dpkg-query -W -f '${Version}' libhova-dev)" = 9.0 ]
 [ -e /usr/share/doc/hova/new-in-9 ] && [ ! -e /usr/share/doc/hova/LICENSE ] || fail "files of the older version are there"
 rm /usr/lib/hova/left-behind
+registered || fail "doc-base has forgotten the documents"
 hova compile $digits/digits.json -o again
 
 step is removed
@@ -65,6 +79,11 @@ for file in $files; do
 done
 [ ! -e /usr/lib/hova ] && [ ! -e /usr/share/doc/hova ] || fail "a folder is left"
 ! command -v hova
+! registered || fail "doc-base still knows the documents"
 [[ $(ldconfig -p) != *libhova.so* ]] || fail "ldconfig still knows libhova"
 ./digits --random-inputs 1 >/dev/null # programs need no hova
+
+step satisfies lintian
+install lintian
+lintian --fail-on error,warning /packages/*.deb || fail "lintian"
 step done

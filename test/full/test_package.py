@@ -27,7 +27,7 @@ def run(*command, **options):
 
 
 def pack(folder):
-    run("cpack", "--config", BUILD / "CPackConfig.cmake", "-B", folder, env={**os.environ, "SOURCE_DATE_EPOCH": "1"})
+    run("cpack", "--config", BUILD / "CPackConfig.cmake", "-B", folder, env={**os.environ, "SOURCE_DATE_EPOCH": "1767225600"})
     return sorted(folder.glob("*.deb"))
 
 
