@@ -130,9 +130,11 @@ def test_ignored_without_effect(tmp_path):
 
 
 def test_task_that_there_is_not(tmp_path):
-    """A word that no model has is a mistake of the command; one that this has not, of the folder."""
     folder = write_folder(tmp_path / "folder", CONFIG, None)
-    assert hova("check", folder, "--task=translate").returncode == 2
+    assert check(folder, "--task=translate") == (
+        f"{folder}/config.json: error: option '--task': parameter \"task\" must be one of "
+        "hidden, embed, classify, tokens, logits, got translate\n"
+    )
 
 
 def test_no_configuration(tmp_path):
