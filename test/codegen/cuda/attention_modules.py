@@ -221,7 +221,9 @@ def empty_rows(halves: str, limit: float) -> Case:
           %scale = hova.number 0.25
           %score = arith.mulf %raw, %scale : f32
           %first = arith.addi %query, %query : index
-          %kept = arith.cmpi sge, %key, %first : index
+          %after = arith.subi %key, %first : index
+          %none = arith.constant 0 : index
+          %kept = arith.cmpi sge, %after, %none : index
           hova.score_yield %score kept %kept
         }}
         return %o : {q_type}
@@ -261,9 +263,8 @@ def scores_read(halves: str, queries: int, keys: int, widths: tuple[int, int], a
           %carried = arith.addf %sum, %sloped : f32
           %half = hova.number 0.5
           %score = arith.mulf %carried, %half : f32
-          %gap = arith.constant {gap} : index
-          %last = arith.addi %query, %gap : index
-          %kept = arith.cmpi sle, %key, %last : index
+          %least = arith.constant {-gap} : index
+          %kept = arith.cmpi sge, %distance, %least : index
           hova.score_yield %score kept %kept carried %carried
         }}
         return {f"%o#1 : {s}" if alone else f"%o#0, %o#1 : {y}, {s}"}

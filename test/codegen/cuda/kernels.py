@@ -149,12 +149,20 @@ class Case:
         lines = (line.split(":") for line in done.stdout.splitlines())
         return {name: [int(number) for number in numbers.split()] for name, numbers in lines}
 
-    def values(self, result: np.ndarray) -> list[np.ndarray]:
-        """The numbers of each result."""
+    def parts(self, result: np.ndarray) -> list[np.ndarray]:
+        """Each result as it is stored."""
         own = self.operands[-self.results :]
         ends = np.cumsum([operand.nbytes for operand in own])[:-1]
-        parts = [part.view(operand.dtype).reshape(operand.shape) for part, operand in zip(np.split(result.reshape(-1).view(np.uint8), ends), own, strict=True)]
-        return [WIDEN[self.halves](part) if part.dtype == np.uint16 else part for part in parts]
+        return [part.view(operand.dtype).reshape(operand.shape) for part, operand in zip(np.split(result.reshape(-1).view(np.uint8), ends), own, strict=True)]
+
+    def values(self, result: np.ndarray) -> list[np.ndarray]:
+        """The numbers of each result."""
+        return [WIDEN[self.halves](part) if part.dtype == np.uint16 else part for part in self.parts(result)]
+
+    def is_same(self, x: np.ndarray, y: np.ndarray) -> bool:
+        """Whether two results have the same bits, but for which number is none: of most instructions PTX does not say."""
+        both = zip(self.parts(x), self.parts(y), self.values(x), self.values(y), strict=True)
+        return all(((a == b) & (np.signbit(v) == np.signbit(w)) | np.isnan(v) & np.isnan(w)).all() for a, b, v, w in both)
 
     def truths(self) -> list[np.ndarray]:
         return [self.truth] if self.results == 1 else self.truth

@@ -41,6 +41,13 @@ class Numbers:
         self.store(bits, transposed, 0x7FFF)
         return WIDEN[self.halves](bits).astype(np.float64)
 
+    def spoil(self, x: np.ndarray, *at: int) -> np.ndarray:
+        """The last operand, of which one number is none."""
+        own = self.operands[-1]
+        own[at] = np.nan if own.dtype == np.float32 else NARROW[self.halves](np.full(1, np.nan, np.float32))[0]
+        x[at] = np.nan
+        return x
+
     def integers(self, *shape: int, below: int, dtype: type) -> np.ndarray:
         """An operand of ids, or of booleans as bytes."""
         values = self.random.integers(0, below, shape).astype(dtype)

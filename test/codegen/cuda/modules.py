@@ -17,9 +17,10 @@ from product_modules import (product_gate, product_in_parts, product_of_columns,
 
 
 def unit_heads(gain: bool) -> Case:
-    """Each head at length one, times its gain; the last column of a row is within a tile."""
+    """Each head at length one, times its gain; the last column of a row is within a tile. In one head a number is none."""
     n = Numbers()
-    x, g = n.wide(2, 5, 3 * 26), n.wide(3) if gain else np.ones(3)
+    x = n.spoil(n.wide(2, 5, 3 * 26), 1, 2, 30)
+    g = n.wide(3) if gain else np.ones(3)
     heads = x.reshape(2, 5, 3, 26)
     unit = g[:, None] * heads / np.linalg.norm(heads, axis=-1, keepdims=True)
     return case(n, f"""
@@ -145,8 +146,9 @@ def sliced(shape: tuple[int, ...], axis: int, offset: int, size: int) -> Case:
 
 
 def layer_pool() -> Case:
+    """One number is none, and none is what becomes of its column."""
     n = Numbers()
-    x = n.wide(2, 9, 70)
+    x = n.spoil(n.wide(2, 9, 70), 1, 4, 66)
     return case(n, """
       func.func @main(%x: tensor<2x9x70xf32>) -> tensor<2x3x70xf32> {
         %0 = hova.layer_pool %x {layers = 3 : i64} : tensor<2x9x70xf32> -> tensor<2x3x70xf32>

@@ -1,9 +1,10 @@
 # ===- mutants.py - Kernels with one fault each ------------------------------------=== #
 # SPDX-License-Identifier: Apache-2.0
-"""Faults of twelve classes, planted in the kernel of every recipe: in the NVVM dialect, which the emulation runs, and in
+"""Faults of fourteen classes, planted in the kernel of every recipe: in the NVVM dialect, which the emulation runs, and in
 PTX, which the interpreter runs. A rule finds places in a text by a pattern and says what stands there instead, so a new
-recipe gets its mutants by its case in modules.py. Each must be refused or give other numbers, or be listed in EQUAL, unless
-a probe shows that no thread of the case comes to where the mutant differs."""
+recipe gets its mutants by its case in modules.py. A mutant is refused or gives other numbers, or is equal by what happens: a probe
+shows that no thread of the case comes to where it differs; no number that stands in the place of the one at fault reaches a stored
+element; or, of a barrier or a wait, the other executor sees no difference either."""
 
 import re
 import tempfile
@@ -14,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 import ptx
-from kernels import Case, attention, norm, product
+from kernels import Case, attention, drawn, norm, product
 from modules import MODULES
 
 RECIPES = {
@@ -98,7 +99,53 @@ def compared(x: str, kind: str, y: str) -> str:
     return f'%mutant_if = llvm.icmp "{kind}" {x}, {y} : i32'
 
 
+# Faults whose place may hold any number instead, if what they change reaches no stored element.
+OF_NUMBERS = {"blocks of a left operand exchanged", "halves of a right operand exchanged", "a block transposed", "a value of another lane",
+              "neighbours of a run exchanged", "an exchange less", "an element that no lane gives", "a slot further is read",
+              "a run of a slot further is read", "an element without its mask", "the other of a number and none"}
+# Words that are far numbers as f32, and as two of 16 bits.
+OTHERS = (0x44424442, 0xC442C442)
+
+
+def constant_of(kind: str, name: str, word: int) -> str:
+    """A value of the NVVM dialect, all of whose words are this one."""
+    words, signed = max(kind.count("i32"), 1), word - 2**32 if word >> 31 else word
+    if kind.startswith("vector"):
+        return f"{name} = llvm.mlir.constant(dense<0x{word:X}> : {kind}) : {kind}\n"
+    if kind == "f32":
+        return f"{name} = llvm.mlir.constant(0x{word:X} : f32) : f32\n"
+    if kind == "i32":
+        return f"{name} = llvm.mlir.constant({signed} : i32) : i32\n"
+    names = [f"%spoiled_{i}" for i in range(words)] + [name]
+    text = f"%spoiled_word = llvm.mlir.constant({signed} : i32) : i32\n{names[0]} = llvm.mlir.undef : {kind}\n"
+    return text + "".join(f"{names[i + 1]} = llvm.insertvalue %spoiled_word, {names[i]}[{i}] : {kind}\n" for i in range(words))
+
+
+def spoiled(m: Match, level: str, word: int) -> str:
+    """The text where another number stands for what a product reads, where a mask keeps nothing, or for what an instruction gives."""
+    text, emulated = m.string, level == LEVELS[0]
+    begin, end = text.rfind("\n", 0, m.start()) + 1, text.index("\n", m.end()) + 1
+    line = text[begin:end]
+    if "operand" in m.groupdict():
+        other = "%spoiled" if emulated else "%r99997"
+        made = constant_of("i32", other, word) if emulated else f"mov.b32 {other}, {word};\n"
+        return text[:begin] + made + text[begin : m.start()] + f"{m['operand']}{other}, {other}" + text[m.end() :]
+    if "none" in m.groupdict():
+        other = "%spoiled" if emulated else f"0f{word:08X}"
+        made = constant_of("f32", other, word) if emulated else ""
+        return text[:begin] + made + text[begin : m.start("none")] + other + text[m.end("none") :]
+    if emulated:
+        name = re.match(r"\s*(%\d+) = ", line)[1]
+        kind = "f32" if "extractelement" in line else re.search(r".*(?:->|:|i1,) (.+?)\s*$", line)[1]
+        return text[:begin] + line.replace(name, "%unused", 1) + constant_of(kind, name, word) + text[end:]
+    given = re.findall(r"%r\d+", re.search(r"\{[^}]*\}|%r\d+", line)[0])
+    return text[:end] + "".join(f"mov.b32 {name}, {word};\n" for name in given) + text[end:]
+
+
 TRUE = "%mutant_if = llvm.mlir.constant(true) : i1"
+# Where the second value is masked and is none of the third.
+MASKS = ("%mutant_x = llvm.select {0}, {2}, {1} : i1, f32\n%mutant_bits = llvm.bitcast %mutant_x : f32 to i32\n%mutant_none = llvm.bitcast {2} : f32 to i32\n"
+         + compared("%mutant_bits", "ne", "%mutant_none"))
 FALSE_IS = '%mutant_true = llvm.mlir.constant(true) : i1\n%mutant_if = llvm.xor {0}, %mutant_true : i1'
 ALWAYS = "setp.eq.u32 %p99999, 0, 0;\n" + ptx_faults_if("%p99999")
 
@@ -109,6 +156,13 @@ def at_bound(beyond: int) -> Callable[[Match], str]:
         value = int(m[4]) + (m[2] == "gt") - (beyond < 0)
         return f"setp.eq.u32 %p99999, {m['of']}, {value};\n" + ptx_faults_if("%p99999") + m[0]
     return probe
+
+
+def none_of_two(m: Match) -> str:
+    """Faults where an operand of a maximum in the NVVM dialect is no number: before the line, whose middle the match is."""
+    name = re.search(r"(%\d+) = $", m.string[: m.start()])[1]
+    return (f"llvm.intr.{m[1]}imum({m[2]}, {m[3]}) : (f32, f32) -> f32\n" + faults_if(f'%mutant_if = llvm.fcmp "uno" {m[2]}, {m[3]} : f32')
+            + f"%mutant_{name[1:]} = llvm.intr.{m[1]}imum")
 
 
 def counts_turns(m: Match) -> bool:
@@ -144,16 +198,16 @@ RULES = [
          probe=lambda m: faults_if(f"%mutant_zero = llvm.mlir.constant(0 : i32) : i32\n{compared(m[3], 'ne', '%mutant_zero')}") + m[0]),
     Rule("swizzle on one side", P, "chunks not exchanged", r"xor\.b32( \t%r\d+), (%r\d+), (%r\d+|\d+);", r"or.b32\1, \2, 0;",
          probe=lambda m: f"setp.ne.u32 %p99999, {m[3]}, 0;\n" + ptx_faults_if("%p99999") + m[0]),
-    Rule("fragment", E, "blocks of a left operand exchanged", r"(mma\.sync A\[)(%\d+), (%\d+)", swapped),
-    Rule("fragment", E, "halves of a right operand exchanged", r"( B\[)(%\d+), (%\d+)", swapped),
+    Rule("fragment", E, "blocks of a left operand exchanged", r"(?P<operand>mma\.sync A\[)(%\d+), (%\d+)", swapped),
+    Rule("fragment", E, "halves of a right operand exchanged", r"(?P<operand> B\[)(%\d+), (%\d+)", swapped),
     Rule("fragment", E, "a block transposed", r"mma_layout<(row|col)>, num", other_layout),
     Rule("fragment", E, "a value of another lane", r"nvvm\.shfl\.sync +(bfly|idx)", "nvvm.shfl.sync up"),
     Rule("fragment", E, "neighbours of a run exchanged", r"(%\d+ = llvm\.extractelement %\d+)\[(%\d+) : i64\] : vector<([24])xf32>",
          r"%mutant_one = llvm.mlir.constant(1 : i64) : i64" + "\n" + r"%mutant_other = llvm.xor \2, %mutant_one : i64" + "\n"
          + r"\1[%mutant_other : i64] : vector<\3xf32>", lambda m: "cp.async" not in m.string),
     Rule("fragment", E, "a word that is not staged", r"llvm\.store %\d+, %\d+ \{alignment = 4 : i64\} : i32, !llvm\.ptr<3>", ""),
-    Rule("fragment", P, "blocks of a left operand exchanged", r"(mma\S+\s*\{[^}]*\},\s*\{)(%r\d+), (%r\d+)", swapped),
-    Rule("fragment", P, "halves of a right operand exchanged", r"(mma\S+\s*\{[^}]*\},\s*\{[^}]*\},\s*\{)(%r\d+), (%r\d+)", swapped),
+    Rule("fragment", P, "blocks of a left operand exchanged", r"(?P<operand>mma\S+\s*\{[^}]*\},\s*\{)(%r\d+), (%r\d+)", swapped),
+    Rule("fragment", P, "halves of a right operand exchanged", r"(?P<operand>mma\S+\s*\{[^}]*\},\s*\{[^}]*\},\s*\{)(%r\d+), (%r\d+)", swapped),
     Rule("fragment", P, "a block transposed", r"x4(\.trans)?\.shared", lambda m: "x4.shared" if m[1] else "x4.trans.shared"),
     Rule("fragment", P, "an exchange less", r"shfl\.sync\.bfly\.b32 \t(%r\d+), (%r\d+), \d+, 31, -1;", r"mov.b32 \t\1, \2;"),
     Rule("fragment", P, "an element that no lane gives", r"shfl\.sync\.idx\.b32 \t(%r\d+), (%r\d+), %r\d+, 31, -1;", r"mov.b32 \t\1, \2;"),
@@ -185,15 +239,15 @@ RULES = [
          probe=lambda m: faults_if(FALSE_IS.format(m[1])) + m[0]),
     Rule("tail dropped", E, "a store that is never made", r"llvm\.cond_br (%\d+), \^bb\d+, (\^bb\d+)\n", r"llvm.br \2" + "\n", counts_turns,
          probe=lambda m: faults_if("").replace("%mutant_if", m[1]) + m[0]),
-    Rule("tail dropped", E, "an element without its mask", r"(%\d+) = llvm\.select (%\d+), (%\d+), %\d+ : i1, f32", r"\1 = llvm.select \2, \3, \3 : i1, f32",
-         probe=lambda m: faults_if(FALSE_IS.format(m[2])) + m[0]),
+    Rule("tail dropped", E, "an element without its mask", r"(%\d+) = llvm\.select (%\d+), (%\d+), (?P<none>%\d+) : i1, f32", r"\1 = llvm.select \2, \3, \3 : i1, f32",
+         probe=lambda m: faults_if(MASKS.format(m[2], m[3], m["none"])) + m[0]),
     Rule("tail dropped", P, "a copy of all bytes", r"selp\.b32( \t%r\d+), (4|8|16), 0, (%p\d+);", r"mov.b32\1, \2;",
          probe=lambda m: ptx_faults_if("!" + m[3]) + m[0]),
     Rule("tail dropped", P, "a store that is not guarded", r"\t@(!?%p\d+) bra \t?(\S+);\n", "", is_of_a_loop, probe=lambda m: ptx_faults_if(m[1]) + m[0]),
     Rule("tail dropped", P, "a store that is never made", r"@(!?%p\d+) bra \t?(\S+);\n", r"bra \2;" + "\n", is_of_a_loop,
          probe=lambda m: ptx_faults_if("!" + m[1]) + m[0]),
-    Rule("tail dropped", P, "an element without its mask", r"selp\.f32( \t%r\d+), (\S+), 0f(?:FF800000|00000000), (%p\d+);", r"mov.b32\1, \2;",
-         probe=lambda m: ptx_faults_if("!" + m[3]) + m[0]),
+    Rule("tail dropped", P, "an element without its mask", r"selp\.f32( \t%r\d+), (\S+), (?P<none>0f(?:FF800000|00000000)), (%p\d+);", r"mov.b32\1, \2;",
+         probe=lambda m: f"selp.b32 %r99996, {m['none']}, {m[2]}, {m[4]};\nsetp.ne.u32 %p99999, %r99996, {m['none']};\n" + ptx_faults_if("%p99999") + m[0]),
     Rule("copy uncommitted", E, "a copy uncommitted", r"nvvm\.cp\.async\.commit\.group", ""),
     Rule("copy uncommitted", P, "a copy uncommitted", r"\tcp\.async\.commit_group;\n", ""),
     Rule("lanes diverge", E, "half a warp at a barrier", r"nvvm\.barrier0", FIRST_HALF + r"\g<0>" + END_HALF),
@@ -218,9 +272,15 @@ RULES = [
     Rule("arguments exchanged", P, "operands", r"_param_([01])\]", lambda m: f"_param_{1 - int(m[1])}]"),
     Rule("arguments exchanged", P, "later operands", r"_param_([12])\]", lambda m: f"_param_{3 - int(m[1])}]",
          lambda m: "_param_2]" not in m.string),
+    Rule("sign lost", E, "an unsigned comparison", r'(%\d+ = llvm\.icmp) "s(lt|le|gt|ge)" (%\d+), (%\d+)', r'\1 "u\2" \3, \4',
+         probe=lambda m: faults_if(f'%mutant_s = llvm.icmp "s{m[2]}" {m[3]}, {m[4]} : i32\n%mutant_u = llvm.icmp "u{m[2]}" {m[3]}, {m[4]} : i32\n'
+                                   "%mutant_if = llvm.xor %mutant_s, %mutant_u : i1") + m[0]),
+    Rule("no number lost", E, "the other of a number and none", r"llvm\.intr\.(max|min)imum(?=\((%\d+), (%\d+)\) : \(f32)", r"llvm.intr.\1num", probe=none_of_two),
+    Rule("no number lost", P, "the other of a number and none", r"(max|min)\.NaN\.f32(?= \t%r\d+, (\S+), (\S+);)", r"\1.f32",
+         probe=lambda m: f"setp.nan.f32 %p99999, {m[2]}, {m[3]};\n" + ptx_faults_if("%p99999") + m[0]),
 ]
 KINDS = list(dict.fromkeys(rule.kind for rule in RULES))
-assert len(KINDS) == 12
+assert len(KINDS) == 14
 
 # Whose lanes add up what they have of a row.
 ROWS = ("norm", "sum of parts", "scaled heads", "shares", "logarithms of shares", "heads of length one")
@@ -238,198 +298,13 @@ NONE = {
 # What becomes of a mutant that changes nothing for any thread of the case, which its probe shows: a mask off by one where no
 # thread stands at the bound, a guard less where it lets every thread through, a vector that no thread moves.
 SAME_EVERYWHERE = "the same for every thread"
-# Other mutants that compute the same, as `recipe: level: name place of places`, and why; a pattern stands for several.
-EQUAL: dict[str, str] = {
-    r"attention, heads of rows.*: interpreted: an element without its mask ([12] of 28|[12] of 100|[12] of 84)": "a row with weights is divided by them, whatever was kept",
-    r"attention, heads of rows.*: interpreted: an exchange less [1-4] of 12|attention to blocks.*: interpreted: a store that is (not guarded|never made) 1 of (33|17)":
-        "no row without weights has a key that is kept",
-    r"attention, scores read, f32: interpreted: an element without its mask ([1-9]|1[0-6]) of 164": "what is read there is of a key after the last",
-    r".*: \w+: no meeting of the warp (1 of 1|2 of 2|3 of 3|4 of 4)": "the kernel ends there",
-    r"(norm with a residual|sum of parts): \w+: no meeting of the warp 1 of 2": "it has no shared memory",
-    r"product, f16, with a residual: \w+: no meeting of the warp 1 of 3": "results of f32 go past shared memory",
-    r".*: \w+: a copy uncommitted 1 of [46]|logits.*: \w+: a copy uncommitted 1 of 2":
-        "the first two copies end together, and the first wait is for both",
-    r"(product (with|of|in parts).*|product, f.*|logits.*): \w+: a copy uncommitted (1 of 2|[1-3] of 4|[1-5] of 6)":
-        "all parts are copied at first, and awaited together",
-    r"attention, a window a warp.*: \w+: a copy uncommitted 2 of 3|attention, a window a warp, f32: \w+: a copy uncommitted 1 of 3":
-        "these copies are awaited together",
-    r"attention, a window a warp, f32: \w+: (no barrier|no wait|a wait for a copy less) 1 of 2": "queries are read after the second wait",
-    r"attention, a window a warp: \w+: ((blocks of a left|halves of a right) operand exchanged 8 of 8|a block transposed 6 of 6)": "these columns are zeros",
-    r"attention, a window a warp: interpreted: chunks not exchanged 10 of 10": "these columns are zeros in the other operand",
-    r"attention, a window a warp.*: interpreted: no barrier 2 of 2": "the lanes of the only warp go on together",
-    r"attention, a window a warp, f32: emulated: neighbours of a run exchanged 144 of 144": "these keys are after the last: their probabilities are 0",
-    r"(norm|product.*|class token|mean of tokens): interpreted: an element without its mask \d+ of \d+": "what is read there is not stored",
-    r"norm with a residual: interpreted: an element without its mask \d+ of 30": "what is read there is masked before the norm, or of no row",
-    r"sum of parts: interpreted: an element without its mask (([1-9]|1\d|2[0-4]) of 28|1 of 19)": "what is read there is masked before the norm, and not stored",
-    r"product (with positions|of a weight): \w+: (blocks of a left|halves of a right) operand exchanged 32 of 32": "this part of k is zeros",
-    r"product (with positions|of a weight): \w+: a block transposed 20 of 20": "this part of k is zeros",
-    r"product in parts: \w+: ((blocks of a left|halves of a right) operand exchanged 64 of 64|(a block transposed|a slot further is read) 40 of 40)":
-        "this part of k is zeros",
-    r"product (with positions|of a weight): \w+: chunks not exchanged (9 of 9|11 of 11)": "this part of k is zeros in the other operand",
-    r"attention, (heads|means).*: \w+: (blocks of a left|halves of a right) operand exchanged 32 of 32": "these keys are after the last: both are zeros",
-    r"attention, (heads|means).*: \w+: a block transposed 18 of 18": "these keys are after the last: their values are zeros",
-    r"attention, (heads of 32 and 20|means of values): \w+: a slot further is read 18 of 18": "these keys are after the last: their probabilities are 0",
-    r"attention, (heads of (6|12)|means).*: \w+: chunks not exchanged [78] of [78]": "these keys are after the last: their probabilities are 0",
-    r"attention, heads of 9 and 7: \w+: a slot further is read (1[2-4]|1[6-8]) of 18": "these keys are after the last: their probabilities are 0",
-    r"attention, heads of 9 and 7: interpreted: chunks not exchanged ([68]|10) of 10":
-        "columns after the sixteenth are zeros in the other operand, or not stored",
-    r"attention, heads of 11 and 7, f32: emulated: neighbours of a run exchanged (27[5-9]|280|28[3-8]) of 288|attention, heads of 11 and 7, f32: emulated: a run of a slot further is read (9[45689]|100|10[2-4]) of 104":
-        "these keys are after the last: their probabilities are 0",
-    r"attention, heads of (9|11) and 7.*: \w+: (a value of another lane (20 of 20|52 of 52)|an exchange less 20 of 20)": "rows after the last are not stored",
-    r"logits of heads: emulated: neighbours of a run exchanged 2[34] of 24|logits of heads, f32: emulated: neighbours of a run exchanged (6[34]|7[129]|80) of 80":
-        "this part of a head is zeros",
-    r"logits.*: \w+: (blocks of a left|halves of a right) operand exchanged ([58] of 8|16 of 16)": "this part of a head is zeros",
-    r"logits.*: \w+: a block transposed (6 of 6|12 of 12)": "this part of a head is zeros",
-    r"logits.*: \w+: chunks not exchanged (5 of 5|9 of 9)": "this part of a head is zeros in the other operand",
-    r"logits.*: interpreted: an element without its mask \d+ of \d+": "what is read there is not stored, or has a weight of 0",
-    r"scaled heads: interpreted: an element without its mask ([1-4] of 8|1 of 10|[12] of 7)": "what is read there is masked once more, or of no row",
-    r"product with positions: interpreted: one too many 18 of 39": "of a position after the row the sum is not stored",
-    r"slice of columns: interpreted: one too few 5 of 10|slice of rows: interpreted: one too many 3 of 7": "what is read of columns after the last is not stored",
-    r"(first token|pool of layers|sorted states): interpreted: one too many 1 of \d+": "a row is read only where it is stored",
-    r"joined (columns|rows): interpreted: an element without its mask \d+ of \d+": "what is read there is another input's, or not stored",
-    r"shares: interpreted: an element without its mask ([1-4] of 8|1 of 12)": "after the last column there is -inf instead",
-    r"logarithms of shares.*: interpreted: an element without its mask (\d|[1-8]\d|9[0-6]) of 192":
-        "after the last column there is -inf instead",
-    r"attention, (wide heads|(heads|scores).*, f32): \w+: ((no barrier|a wait for a copy less|no wait) 1 of 3|a copy uncommitted [12] of 5)":
-        "queries are read after the first keys and values, and the wait for these is for all",
-    r"attention, wide heads: \w+: ((blocks of a left|halves of a right) operand exchanged 192 of 192|a block transposed 120 of 120)":
-        "these keys are after the last: both are zeros",
-    r"attention, scores read, f32: \w+: no meeting of the warp [12] of 3": "scores of f32 go past shared memory",
-    r"attention, scores read, f32: \w+: (a value of another lane 72 of 72|an exchange less 40 of 40|an element that no lane gives 32 of 32)":
-        "rows after the last are not stored",
-    r"attention, scores read, f32: emulated: neighbours of a run exchanged 288 of 288": "these keys are after the last: their probabilities are 0",
-    r"attention, scores read, f32: interpreted: an element without its mask ([1-9]|1[0-6]|49|5\d|6[0-4]) of 98": "what is read there is masked, or not stored",
-    r"attention, scores read, f32: interpreted: an element without its mask (3[5-9]|40|4[5-8]|8[1-9]|9[0-6]) of 98":
-        "it asks whether a score of -inf is kept, and there is none",
-    r"attention, means of values: interpreted: one too few 1 of 20": "the last query has no key, and its scores do not matter",
-    r"attention, means of values: \w+: (a value of another lane|an exchange less) 16 of 16": "rows after the last are not stored",
-    r"attention, means of values: interpreted: a store that is (not guarded|never made) 1 of 9":
-        "rows without weights ask whether a score of -inf is kept, and there is none",
-    r"attention, means of values: interpreted: an element without its mask 7[34] of 74": "it asks whether a score of -inf is kept, and there is none",
-    r"attention of sums of tanh, f32: interpreted: an element without its mask ([1-9]|1\d|2[0-2]|39|4\d) of 65": "what is read there is masked, or not stored",
-    r"attention of sums of tanh, f32: \w+: (a value of another lane 33 of 64|neighbours of a run exchanged (97|192) of 192|an element that no lane gives (25|48) of 48|a run of a slot further is read 96 of 96)":
-        "these keys are after the last: their probabilities are 0",
-    r"raw scores alone: \w+: (blocks of a left|halves of a right) operand exchanged (17|32) of 32|raw scores alone: \w+: a block transposed 12 of 12":
-        "this part of a head is zeros",
-    r"raw scores alone: interpreted: chunks not exchanged [35] of 5": "this part of a head is zeros in the other operand",
-    r"product of scaled heads.*: \w+: no barrier [13] of [45]": "a wait follows before the shares, or the scaled rows, are read",
-    r"product of scaled heads.*: \w+: a copy uncommitted ([1-4] of 8|1 of 4|[1-3] of 7)": "all parts of the rows are awaited together",
-    r"product of scaled heads in f16: interpreted: chunks not exchanged (9|1[01]) of 23|product of scaled heads, f32: interpreted: chunks not exchanged (9|1[0-5]) of 27":
-        "columns of one head are scaled alike, wherever in the row they lie",
-    r"product of scaled heads(?: in f16)?: interpreted: a store that is not guarded 1 of 16":
-        "what is written there are columns of the next row, whose warp writes them afterwards",
-    r"attention with logits.*: \w+: no meeting of the warp ([12] of 2|5 of 5)": "nothing follows that needs the other lanes",
-    r"attention with logits in f16: \w+: a copy uncommitted 1 of 7": "both boxes of the weight are awaited together",
-    r"attention with logits, f32: \w+: a copy uncommitted [1-3] of 6": "the weight and queries are awaited with the first keys",
-    r"attention with logits, f32: \w+: (no barrier|a wait for a copy less|no wait) 1 of 3": "the weight and queries are read after the second wait",
-    r"attention with logits.*: \w+: (a block transposed|a slot further is read) (40 of 40|104 of 104)": "these columns of the weight are after the last",
-    r"attention with logits.*: \w+: (blocks of a left|halves of a right) operand exchanged (73 of 144|144 of 144|384 of 384)":
-        "these columns of a head are after the last, or those of the weight: zeros",
-    r"attention with logits.*: emulated: (neighbours of a run exchanged (40 of 40|160 of 160|177 of 352|352 of 352)|a run of a slot further is read (69|136) of 136|"
-    r"a value of another lane 37 of 72)": "these keys, rows or hidden channels are after the last",
-    r"attention with logits.*: interpreted: (an element that no lane gives 25 of 48|an element without its mask (21 of 40|40 of 40|104 of 104|113 of 224|224 of 224))":
-        "these keys, rows or hidden channels are after the last",
-    r"attention, heads of rows: interpreted: no barrier 3 of 4": "the lanes of the only warp go on together",
-    r"attention, heads of rows.*: \w+: (a value of another lane|an exchange less) (12 of 12|24 of 24|44 of 44|7 of 12)":
-        "it asks whether a key of -inf was kept, and these rows have weights",
-    r"attention, heads of rows.*: \w+: ((blocks of a left|halves of a right) operand exchanged|a block transposed|a slot further is read) (8 of 8|24 of 24|48 of 48|96 of 96)":
-        "these columns are after the last",
-    r"attention, heads of rows.*: \w+: (chunks not exchanged 15 of 28|a word that is not staged (16|32|64|80) of (16|32|64|80)|the next row of a tile (11 of 11|41 of 41|57 of 57|59 of 59))":
-        "these columns are after the last",
-    r"attention, heads of rows, f32: emulated: (a run of a slot further is read 48 of 48|neighbours of a run exchanged 128 of 128)":
-        "these keys are after the last: their probabilities are 0",
-    r"attention, heads of rows.*: interpreted: a store that is not guarded ([15] of [28]|[1-3] of 4)": "the block of the next sequence writes these rows after it",
-    r"attention, heads of rows.*: interpreted: an element without its mask ([78] of 28|43 of 84)": "what is read there is of a key after the last",
-    r"attention, weights.*: \w+: (no barrier|a wait for a copy less|no wait) 4 of 4": "after the loop nobody reads what the last copies bring",
-    r"attention, weights.*, f32: \w+: (no barrier|a wait for a copy less|no wait) 1 of 4": "queries are read after the second wait",
-    r"attention, weights.*, f32: \w+: a copy uncommitted 1 of 7": "queries are awaited with the first keys",
-    r"attention, weights.*: \w+: a copy uncommitted [246] of 7": "keys are awaited with their values",
-    r"attention, weights.*: \w+: a copy uncommitted 7 of 7": "the only turn of the second loop copies a box that nobody reads",
-    r"attention, weights.*: \w+: ((blocks of a left|halves of a right) operand exchanged (1[56]|2[78]|3[12])|neighbours of a run exchanged 304) of (32|304)":
-        "these columns are after the last of a head: zeros, which are not stored",
-    r"attention, weights.*: \w+: (a block transposed|chunks not exchanged) (18 of 18|7 of 7)": "these columns are after the last of a head: zeros",
-    r"attention, weights.*, f32: interpreted: an element without its mask (1|40) of 40": "what is read there is masked, or not stored",
-    r"attention, weights over their sum, f32: \w+: (a value of another lane 44 of 44|an exchange less (7|12) of 12)": "rows or columns after the last are not stored",
-    r"raw scores alone: \w+: (no barrier|a wait for a copy less|no wait) 3 of 3": "after the loop nobody reads what the last copies bring",
-    r"attention, heads of 9 and 7: \w+: (a wait for a copy less|no wait|a copy uncommitted) \d of \d|product of tokens: \w+: a wait for a copy less \d of \d":
-        "elements that are moved one by one are there at once",
-    r"product of tokens: \w+: a copy uncommitted 4 of 4": "elements that are moved one by one are there at once",
-    r"queries of keys so far, f32: interpreted: an element without its mask \d+ of 136": "it is masked once more, or of no row or feature",
-    r"queries of keys so far, rectified: \w+: ((no wait|a wait for a copy less) [14] of 4|no barrier ([1-478]|10) of 11)":
-        "what is widened is there at once, and of two barriers one is enough",
-    r"queries of keys so far, rectified: interpreted: an element without its mask \d+ of 224": "features after the last weigh 0",
-    r"merged sums.*: interpreted: an element without its mask ([1-4] of 4|[1-3] of 3|[12] of 2|1 of 1)": "what is read there is of no row, and not stored",
-    r"merged (patches|windows): \w+: the next row of a tile (15 of 15|[47] of 7|39 of 39|(7|13) of 13)": "these columns are after the last",
-    r"(scaled heads|heads of length one.*): emulated: the next row of a tile (7 of 7|4 of 4)": "these columns are after the last",
-    r"merged windows: interpreted: one too few 1 of 9": "the last row is read for columns after the last alone",
-    r"merged sums: interpreted: one too few 5 of 8": "the last row is that of the maximum, which is stored instead",
-    r"attention to blocks.*: \w+: (no barrier|no wait|a wait for a copy less) 3 of 3": "after the loop nobody reads what the last copies bring",
-    r"attention to blocks.*: \w+: (a wait for a copy less 2 of 3|a copy uncommitted 5 of 5)": "values are moved one by one, and there at once",
-    r"attention to blocks.*: \w+: (blocks of a left|halves of a right) operand exchanged (32 of 32|64 of 64)": "these keys are after the block: both are zeros",
-    r"attention to blocks.*: \w+: a block transposed ((11|20) of 20|(9|18) of 18)": "these keys are after the block: their probabilities are 0",
-    r"attention to blocks.*: interpreted: chunks not exchanged 11 of 11": "these keys are after the block: their probabilities are 0",
-    r"attention to blocks.*: \w+: (a value of another lane|an exchange less) (20 of 20|40 of 40)": "rows after the block are not stored",
-    r"attention to blocks.*: \w+: (a value of another lane|an exchange less) (11 of 20|21 of 40)": "it asks whether a key was kept, and these rows have weights",
-    r"attention to blocks: interpreted: one too few 55 of 108|attention to blocks in f16: interpreted: one too few 41 of 82|"
-    r"attention, weights over their sum, f32: interpreted: one too few 12 of 23": "no query sees the last key there",
-    r"attention to blocks.*: interpreted: an element without its mask ((65|128) of 128|(33|64) of 64)": "rows after the block are not stored",
-    r"sums of keys(, rectified)?: \w+: (no wait|a wait for a copy less|a copy uncommitted) \d+ of \d+":
-        "what is widened is there at once, and two waits are for the weight",
-    r"queries of sums: \w+: (no wait|a wait for a copy less) 1 of 3|queries of sums, rectified: \w+: (no wait|a wait for a copy less) 1 of 2":
-        "queries are there at once",
-    r"sums of keys: \w+: no barrier (1|10) of 10|sums of keys, rectified: \w+: no barrier 2 of 2|queries of sums: \w+: no barrier [57] of 7|queries of sums, rectified: \w+: no barrier [135] of 5":
-        "a barrier follows before anybody reads or writes, or nothing follows",
-    r"(sums of keys|queries of).*: \w+: no meeting of the warp \d+ of \d+": "a barrier follows, or nothing that needs the other lanes",
-    r"(sums of keys|queries of sums), rectified: emulated: neighbours of a run exchanged 64 of 64|(sums of keys|queries of sums): emulated: neighbours of a run exchanged 224 of 224":
-        "these columns are after the last",
-    r"queries of sums: interpreted: an element without its mask ([1-9]|[12]\d|3[0-2]|64) of 64":
-        "the product of no feature is 0, and less than the largest; what it weighs is 0",
-    r"queries of sums: interpreted: one too many 21 of 40": "what a feature after the last weighs is 0",
-    r"queries of sums, rectified: interpreted: an element without its mask \d+ of \d+": "what no feature is multiplied with is 0",
-    r"queries of sums: \w+: a copy uncommitted 1 of 7": "queries are there at once",
-    r"sums of keys: \w+: (a value of another lane 1 of 66|an exchange less 1 of 50|neighbours of a run exchanged 1 of 224)":
-        "the largest product is of another feature",
-    r"sums of keys: \w+: no barrier 2 of 10": "in the only turn the wait for the weight is the same",
-    r"sums of keys: interpreted: a store that is not guarded [12] of 19|queries of (sums.*: interpreted: a store that is not guarded 1|keys so far.*: interpreted: a store that is not guarded [12]) of \d+":
-        "lanes that share a row write the same",
-    r"queries of sums, rectified: interpreted: one too many 2 of 23": "the summary has no such column",
-    r"sums of keys, rectified: interpreted: an element without its mask ([1-9]|1[0-6]|\d*[13579]) of 80": "what is read there is masked once more, or not stored",
-    r"sums of keys, rectified: interpreted: an element without its mask ([1-9]|1\d|2[0-35]) of 48|sums of keys: interpreted: an element without its mask ([1-9]|[1-4]\d) of 73|sums of keys: interpreted: one too few 6 of 61": "what is read there is not stored",
-    r"heads of length one.*: interpreted: an element without its mask ([1-4] of 8|1 of 12|12 of 12)": "what is read there is of no head, and not stored",
-    r"product.*: \w+: (no barrier|a wait for a copy less|no wait) 2 of 2":
-        "after the loop nobody reads what the last copies bring, nor what another warp wrote",
-    r"product.*: \w+: a copy uncommitted 1 of [68]": "the first two copies end together, and the first wait is for both",
-    r"product in f32: interpreted: a copy of all bytes [1-3] of 4": "these parts of k are whole: the mask lets everything through",
-    r"attention: \w+: blocks alike 3 of 3": "there is one sequence",
-    r"attention: \w+: (blocks of a left|halves of a right) operand exchanged 256 of 256": "these keys are after the last: both are zeros",
-    r"attention: \w+: a block transposed 72 of 72": "these values are after the last: all are zeros",
-    r"attention: \w+: a slot further is read 72 of 72": "these values are after the last: their probabilities are 0",
-    r"attention: emulated: a copy of all bytes 21 of 40": "the first box of values is whole: the mask lets everything through",
-    r"attention: interpreted: a copy of all bytes 13 of 24": "the first box of keys is whole: the mask lets everything through",
-    r"attention: \w+: one too many 25 of 48": "key 133 would be let in, and those that this guards are even",
-    r"attention: \w+: one too (many|few) 48 of 48": "the sequence ends elsewhere than in the rows that this guards",
-    r"product with epilogue: \w+: one too (many|few) (15|29) of 29": "the matrix ends elsewhere than in the rows that this guards",
-    r"product: \w+: one too (many|few) (7|13) of 13": "the matrix ends elsewhere than in the rows that this guards",
-    r"product in f32: emulated: one too (many|few) (11|20) of 20": "the matrix ends elsewhere than in the rows that this guards",
-    r"product in f32: interpreted: one too (many|few) (13|24) of 24": "the matrix ends elsewhere than in the rows that this guards",
-}
-
-# Kernels of linear attention have hundreds of places for a rule, of which some change nothing, and why; others are noticed.
-EQUAL_AT_PLACES: dict[str, str] = {
-    r"(no barrier|no wait|a wait for a copy less|a copy uncommitted)":
-        "what is widened is there at once, one wait is for two copies, a barrier follows before anybody reads or writes, or nobody reads what "
-        "the last copies bring",
-    r"no meeting of the warp": "a barrier follows, or stores of f32 go past shared memory",
-    r"a slot further is written": "the slot has the same box since the maxima were found",
-    r"(neighbours of a run exchanged|a run of a slot further is read|a value of another lane|an exchange less|a word that is not staged|one too few|"
-    r"chunks not exchanged|an element that no lane gives)":
-        "these rows, columns or keys are after the last, or the largest product is of another feature",
-    r"an element without its mask": "what is read there is masked, or not stored",
-    r"a store that is not guarded": "lanes that share a row write the same",
-}
-# Of these no place is known that matters.
-NEVER_NOTICED = {"no meeting of the warp"}
-LINEAR_ATTENTION = ("sums of keys", "queries of")
+# Classes of which few recipes have a fault that changes anything.
+RARE = ("sign lost", "no number lost")
+# Classes whose mutants are faults whatever the data, and those whose mutants change when something happens and no number.
+WRONG_ANYWAY = ("lanes diverge", "two blocks, one row", "vector misaligned", "arguments exchanged")
+OF_ORDER = ("barrier or wait", "copy uncommitted")
+assert {*WRONG_ANYWAY, *OF_ORDER} < {*KINDS}
+NOT_NOTICED = "not noticed"
 
 
 @dataclass
@@ -442,30 +317,24 @@ class Mutant:
     places: int
     text: str
     probe: str | None = None
+    match: Match | None = None
     grid: tuple[int, ...] | None = None
 
     def __str__(self) -> str:
         return f"{self.recipe}: {self.rule.level}: {self.rule.name} {self.place} of {self.places}"
 
-    def reason(self) -> str | None:
-        """Why it is none."""
-        return next((reason for pattern, reason in EQUAL.items() if re.fullmatch(pattern, str(self))), None)
-
-    def is_never_noticed(self) -> bool:
-        return self.recipe.startswith(LINEAR_ATTENTION) and self.rule.name in NEVER_NOTICED
-
-    def possible_reason(self) -> str | None:
-        """The same, or why it may be none."""
-        if reason := self.reason():
-            return reason
-        reasons = EQUAL_AT_PLACES if self.recipe.startswith(LINEAR_ATTENTION) else {}
-        return next((reason for pattern, reason in reasons.items() if re.fullmatch(pattern, self.rule.name)), None)
+    def twin(self) -> "Mutant | None":
+        """The same fault at the other level, where that has as many places."""
+        other = next((rule for rule in RULES if (rule.kind, rule.name) == (self.rule.kind, self.rule.name) and rule.level != self.rule.level), None)
+        mutants = mutants_by(other, self.recipe) if other else []
+        return mutants[self.place - 1] if len(mutants) == self.places else None
 
 
 @cache
-def made(recipe: str) -> Case:
-    """A kernel, its operands and the truth."""
-    return RECIPES[recipe]()
+def made(recipe: str, drawing: int = 0) -> Case:
+    """A kernel, its operands and the truth; of one recipe the operands differ from drawing to drawing, and nothing else."""
+    with drawn(drawing):
+        return RECIPES[recipe]()
 
 
 def text_of(recipe: str, level: str) -> str:
@@ -479,16 +348,18 @@ def slot_of(recipe: str) -> int:
 
 
 @cache
-def right(recipe: str, level: str) -> np.ndarray:
+def right(recipe: str, level: str, drawing: int = 0) -> np.ndarray:
     """The result without a fault, as the emulation or the interpreter has it."""
     if level == P:
-        return made(recipe).run("early", 0)
+        return made(recipe, drawing).run("early", 0)
     with tempfile.TemporaryDirectory() as folder:
-        return made(recipe).emulate(Path(folder), [("late", 1)])[0]
+        return made(recipe, drawing).emulate(Path(folder), [("late", 1)])[0]
 
 
 def spread(count: int, most: int) -> list[int]:
-    """So many places of those there are, the first and the last among them."""
+    """So many places of those there are, the first and the last among them; of one alone that in the middle."""
+    if most == 1:
+        return [count // 2] if count else []
     return list(range(count)) if count <= most else sorted({round(i * (count - 1) / (most - 1)) for i in range(most)})
 
 
@@ -498,23 +369,20 @@ def mutants_by(rule: Rule, recipe: str) -> list[Mutant]:
     matches = [m for m in re.finditer(rule.pattern, text) if not rule.skip(m)]
     how = rule.of_slot(slot_of(recipe)) if rule.of_slot else rule.instead
     instead = [how(m) if callable(how) else m.expand(how) for m in matches]
+
     def with_text(m: Match, new: str) -> str:
         return text[: m.start()] + new + text[m.end() :]
 
-    return [Mutant(recipe, rule, i + 1, len(matches), with_text(m, new), with_text(m, rule.probe(m)) if rule.probe else None)
+    return [Mutant(recipe, rule, i + 1, len(matches), with_text(m, new), with_text(m, rule.probe(m)) if rule.probe else None, m)
             for i, (m, new) in enumerate(zip(matches, instead, strict=True))]
 
 
 def mutants_of(recipe: str, kind: str, most: int) -> Iterator[list[Mutant]]:
-    """For each rule the places to try: at most `most`, or, if that is 1, those of which the first that matters is enough."""
+    """For each rule at most so many places."""
     for rule in RULES:
         if rule.kind == kind:
             mutants = mutants_by(rule, recipe)
-            if most == 1:
-                others = [m for m in mutants if not m.reason()] or mutants
-                yield [others[i] for i in spread(len(others), 12)]
-            else:
-                yield from ([mutants[i]] for i in spread(len(mutants), most))
+            yield [mutants[i] for i in spread(len(mutants), most)]
     case = made(recipe)
     if kind == "arguments exchanged" and case.grid[:2] != case.grid[1::-1]:
         for level in LEVELS:
@@ -522,19 +390,27 @@ def mutants_of(recipe: str, kind: str, most: int) -> Iterator[list[Mutant]]:
             yield [Mutant(recipe, rule, 1, 1, text_of(recipe, level), grid=(*case.grid[1::-1], *case.grid[2:]))]
 
 
-def attempts(recipe: str, kind: str, most: int, folder: Path) -> Iterator[tuple[Mutant, str]]:
-    """What becomes of mutants."""
+def attempts(recipe: str, kind: str, most: int, least: int, folder: Path) -> Iterator[tuple[Mutant, str]]:
+    """What becomes of mutants: of each rule of so many at least, and of more until one is noticed."""
     for places in mutants_of(recipe, kind, most):
-        for mutant in places:
-            result = outcome(mutant, folder)
-            yield mutant, result
-            if result != SAME_EVERYWHERE:
+        first = spread(len(places), least)
+        order = [*first, *(i for i in range(len(places)) if i not in first)]
+        noticed = False
+        for number, i in enumerate(order):
+            if noticed and number >= least:
                 break
+            result = outcome(places[i], folder)
+            noticed |= is_noticed(result)
+            yield places[i], result
 
 
-def run_of(mutant: Mutant, text: str, order: tuple[str, int], folder: Path) -> np.ndarray | str:
+def is_noticed(result: str) -> bool:
+    return result not in (NOT_NOTICED, SAME_EVERYWHERE)
+
+
+def run_of(mutant: Mutant, text: str, order: tuple[str, int], folder: Path, drawing: int = 0) -> np.ndarray | str:
     """The result of a text, or why it is refused."""
-    case = made(mutant.recipe)
+    case = made(mutant.recipe, drawing)
     case = replace(case, grid=mutant.grid or case.grid)
     if mutant.rule.level == P:
         try:
@@ -550,15 +426,64 @@ def run_of(mutant: Mutant, text: str, order: tuple[str, int], folder: Path) -> n
         return f"refused: {said}"
 
 
+def is_equal(mutant: Mutant, result: np.ndarray, drawing: int = 0) -> bool:
+    return np.array_equal(result.view(np.uint8), right(mutant.recipe, mutant.rule.level, drawing).view(np.uint8))
+
+
+# Other data may show what the first has by chance in common: the largest of several numbers, rows that are alike.
+RUNS = [("late", 1, 0), ("mixed", 2, 0), ("early", 3, 0), ("late", 1, 1), ("late", 1, 2)]
+
+
 def outcome(mutant: Mutant, folder: Path) -> str:
-    """`refused: why`, `other numbers`, `not noticed`, or that no thread comes to where the mutant differs."""
-    good = right(mutant.recipe, mutant.rule.level)
-    for order in (("late", 1), ("mixed", 2), ("early", 3)):
-        result = run_of(mutant, mutant.text, order, folder)
+    """`refused: why`, `other numbers`, that no thread comes to where the mutant differs, or that it is not noticed, in other data neither."""
+    for landing, seed, drawing in RUNS:
+        if drawing and mutant.rule.kind in OF_ORDER:
+            break
+        order = landing, seed
+        result = run_of(mutant, mutant.text, order, folder, drawing)
         if isinstance(result, str):
             return result
-        if not np.array_equal(result.view(np.uint8), good.view(np.uint8)):
+        if not is_equal(mutant, result, drawing):
             return "other numbers"
-        if order[0] == "late" and mutant.probe and not isinstance(run_of(mutant, mutant.probe, order, folder), str):
+        if (landing, drawing) == ("late", 0) and mutant.probe and not isinstance(run_of(mutant, mutant.probe, order, folder), str):
             return SAME_EVERYWHERE
-    return "not noticed"
+    return NOT_NOTICED
+
+
+def reaches(mutant: Mutant, word: int, folder: Path) -> bool:
+    """Whether a number in the place of the one at fault changes what is stored. One that is only the least in a maximum does not."""
+    result = run_of(mutant, spoiled(mutant.match, mutant.rule.level, word), RUNS[0][:2], folder)
+    return isinstance(result, str) or not is_equal(mutant, result)
+
+
+def objection(mutant: Mutant, folder: Path) -> str | None:
+    """Why a mutant that is not noticed should be: its class is always a fault; another number in its place reaches a stored element;
+    or the other executor, which shares no code, notices a copy or a barrier less."""
+    if mutant.rule.kind in WRONG_ANYWAY:
+        return "which is a fault whatever the data"
+    if mutant.rule.name in OF_NUMBERS and all(reaches(mutant, word, folder) for word in OTHERS):
+        return "though another number there reaches what is stored"
+    # The lanes of a warp go on together in the interpreter.
+    is_of_warps = mutant.rule.level == E or warps_of(mutant.recipe) > 1
+    twin = mutant.twin() if mutant.rule.kind in OF_ORDER and is_of_warps else None
+    said = outcome(twin, folder) if twin else NOT_NOTICED
+    return f"but {twin.rule.level}: {said}" if is_noticed(said) else None
+
+
+def warps_of(recipe: str) -> int:
+    return int(re.search(r"\.(?:req|max)ntid (\d+)", text_of(recipe, P))[1]) // 32
+
+
+def missed(recipe: str, kind: str, most: int, folder: Path, least: int = 1) -> list[str]:
+    """Mutants that should be noticed and are not; and a class of which none is, whose mutants change numbers."""
+    said, results = [], []
+    for mutant, result in attempts(recipe, kind, most, least, folder):
+        print(f"{mutant}: {result}")
+        results.append(result)
+        if result == NOT_NOTICED and (why := objection(mutant, folder)):
+            said.append(f"{mutant}: {result}, {why}")
+    if kind in RARE:
+        results = [result for result in results if result != SAME_EVERYWHERE]
+    if results and kind not in OF_ORDER and not any(map(is_noticed, results)):
+        said.append(f"{recipe}: {kind}: nothing is noticed")
+    return said

@@ -64,11 +64,11 @@ def test_kernels_compute_what_numpy_does(name, tmp_path):
     for results in (interpreted, emulated):
         assert case.error(results[0]) <= case.limit
         for result in results[1:]:
-            assert np.array_equal(result.view(np.uint8), results[0].view(np.uint8))
+            assert case.is_same(result, results[0])
     text = case.ptx()
     assert ("approx" in text, "mma.sync" in text) == (name in APPROXIMATED, name in MULTIPLYING)
     if name not in APPROXIMATED:
-        assert np.array_equal(interpreted[0].view(np.uint8), emulated[0].view(np.uint8))
+        assert case.is_same(interpreted[0], emulated[0])
 
 
 @pytest.mark.parametrize("name, device", [(name, DEVICES[zlib.crc32(name.encode()) % 2]) for name in MULTIPLYING])
@@ -80,7 +80,7 @@ def test_kernels_are_right_as_devices_add(name, device, tmp_path):
     assert case.error(interpreted) <= case.limit
     assert case.error(emulated) <= case.limit
     if name not in APPROXIMATED:
-        assert np.array_equal(interpreted.view(np.uint8), emulated.view(np.uint8))
+        assert case.is_same(interpreted, emulated)
 
 
 def test_every_recipe_has_a_module():
