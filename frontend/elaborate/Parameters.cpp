@@ -231,11 +231,14 @@ void Elaborator::checkOutput(const ValueUse &use, ValueRef value) {
 }
 
 void Elaborator::addOutputs(const Environment &environment) {
-  size_t mistakes = diagnostics.mistakes();
+  size_t leftOut = 0;
   for (size_t i = 0; i < spec.outputs.size(); ++i) {
     const auto &[name, use] = spec.outputs[i];
     const std::optional<Setting> &condition = spec.outputConditions[i];
-    if (condition && !boolean(*condition, environment).value_or(false)) {
+    std::optional<bool> holds =
+        condition ? boolean(*condition, environment) : true;
+    if (!holds.value_or(false)) {
+      leftOut += holds.has_value();
       continue;
     }
     ValueRef value = exhausted ? poison : resolveOne(use, environment);
@@ -245,9 +248,7 @@ void Elaborator::addOutputs(const Environment &environment) {
       outputUses.push_back(use.node);
     }
   }
-  bool isLeftOut = program->outputs.empty() && !spec.outputs.empty() &&
-                   diagnostics.mistakes() == mistakes;
-  if (isLeftOut && !exhausted) {
+  if (leftOut > 0 && leftOut == spec.outputs.size()) {
     diagnostics.error(spec.outputRanges[0],
                       "a model needs an output, and with these parameters "
                       "every \"if\" is false");

@@ -76,10 +76,14 @@ std::string description(const std::string &layers,
 /// What an attention makes of `keys`: "score | keep | captured values".
 std::string made(const std::string &keys, const std::string &input = "x",
                  const std::string &before = "") {
-  Read read(description(before +
-                        R"({"name": "y", "op": "attention", "query": ")" +
-                        input + R"(", "key": ")" + input + R"(", "value": ")" +
-                        input + R"(", "heads": 2, )" + keys + "}"));
+  // Without a factor, which some kinds have none of, the similarity alone is
+  // what "score" begins with.
+  bool isGiven = keys.find("\"scale\"") != std::string::npos ||
+                 keys.find("\"kind\"") != std::string::npos;
+  Read read(description(
+      before + R"({"name": "y", "op": "attention", "query": ")" + input +
+      R"(", "key": ")" + input + R"(", "value": ")" + input +
+      R"(", "heads": 2, )" + (isGiven ? "" : "\"scale\": 1, ") + keys + "}"));
   if (!read.program) {
     return read.printed();
   }
@@ -88,8 +92,9 @@ std::string made(const std::string &keys, const std::string &input = "x",
   if (!scores) {
     return "none";
   }
-  std::string text = spell(*scores, scores->score) + " | " +
-                     spell(*scores, scores->keep) + " |";
+  bool isWritten = keys.find("\"score\"") != std::string::npos;
+  std::string text = (isWritten ? spell(*scores, scores->score) : "nothing") +
+                     " | " + spell(*scores, scores->keep) + " |";
   for (const auto &[role, value] : op.operands) {
     if (role == "captured") {
       text += " " + read.program->values[static_cast<size_t>(value)].path;
@@ -109,7 +114,7 @@ std::string keep(const std::string &expression) {
 }
 
 TEST(Scores, are_nothing_unless_given) {
-  EXPECT_EQ(made("\"scale\": 1"), "none");
+  EXPECT_EQ(made("\"scale\": 1"), "nothing | nothing |");
   EXPECT_EQ(made(R"("score": "score")"), "score | nothing |");
   EXPECT_EQ(made(R"("keep": "true")"), "nothing | true |");
 }
@@ -234,9 +239,10 @@ TEST(Scores, make_equal_terms_once) {
       R"("value": "x", "heads": 2, "score": "score + bias[head, query, key] * )"
       R"(bias[head, query, key]", "keep": "bias[head, query, key] > 0"})"));
   ASSERT_TRUE(read.program) << read.printed();
-  // score, head, query, key, the element, its square, the sum, 0, the
+  // similarity, factor, score, head, query, key, the element, its square, the
+  // sum, 0, the
   // comparison
-  EXPECT_EQ(read.program->scoresOf(*read.find("y"))->terms.size(), 9u);
+  EXPECT_EQ(read.program->scoresOf(*read.find("y"))->terms.size(), 11u);
 }
 
 TEST(Scores, may_divide_by_an_index_whatever_the_sizes) {
@@ -252,7 +258,7 @@ TEST(Scores, count_the_tokens_of_windows_and_the_entries_of_images) {
   ASSERT_TRUE(read.program) << read.printed();
   const ScoreProgram &scores = *read.program->scoresOf(*read.find("y"));
   EXPECT_EQ(spell(scores, scores.score),
-            "add(score, #0[div(batch, 4), key, query])");
+            "add(mul(score, 0.5f), #0[div(batch, 4), key, query])");
   EXPECT_EQ(spell(scores, scores.keep), "true");
 }
 

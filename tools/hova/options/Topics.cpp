@@ -16,7 +16,8 @@ expression: "hidden": "4*width", "if": "index % 2 == 1".
                down.
   comparison   == != < <= > >=
   logic        and, or, not
-  functions    if(condition, a, b), min, max, abs, sqrt, floor, ceil, log2
+  functions    if(condition, a, b), min, max, abs, sqrt, floor, ceil, log2;
+               of a list: count(list), list[index]
   names        parameters, arguments of the block, and index, the number of the
                repetition, from 0
 
