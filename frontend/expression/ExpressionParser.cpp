@@ -390,6 +390,12 @@ ExpressionParser::NodePtr ExpressionParser::elementOfList(NodePtr list,
   }
   NodePtr index = either();
   --depth;
+  if (index && take(',')) {
+    error = {begin, at,
+             "a list has one index, and values cannot be read here, only in "
+             "the \"score\" and \"keep\" of an attention"};
+    return nullptr;
+  }
   if (index && !take(']')) {
     return failHere("']'");
   }

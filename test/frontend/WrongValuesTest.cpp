@@ -197,7 +197,7 @@ TEST(WrongValues, of_sections_are_errors_at_the_value) {
                range + "}"));
   }
   for (const char *text :
-       {"[]", R"({"default": 1, "values": []})",
+       {"[null]", R"({"default": [{}]})", R"({"default": 1, "values": []})",
         R"({"default": 1, "values": [null]})", R"({"default": 1, "min": "0"})",
         R"({"default": true, "min": 0})", R"({"default": "'a'", "max": 1})",
         R"({"default": 1, "min": null})",
