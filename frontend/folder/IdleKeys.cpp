@@ -20,9 +20,8 @@ namespace {
 
 constexpr std::string_view idleKeys[] = {
     // Where it comes from, and how it is loaded.
-    "_attn_implementation*", "_commit_hash", "_name_or_path", "architectures",
-    "dtype", "model_type", "torch_dtype", "torchscript", "transformers_version",
-    "use_bfloat16",
+    "_attn_implementation*", "_commit_hash", "_name_or_path", "dtype",
+    "torch_dtype", "torchscript", "transformers_version", "use_bfloat16",
     // What is returned beside the results.
     "output_attentions", "output_hidden_states", "return_dict",
     "use_return_dict",

@@ -140,6 +140,7 @@ void FolderImport::checkOverrides(Config &config, const KeyReading &reading) {
 }
 
 FolderStatus FolderImport::run() {
+  folder.path = options.path;
   std::string path = inFolder(options.path, "config.json");
   auto source = reader::Source::read(path, reader::Limits().bytes);
   if (!source) {

@@ -30,6 +30,8 @@ struct FolderOptions {
 };
 
 struct ImportedFolder {
+  /// The folder.
+  std::string path;
   /// The description's file, and its text with the parameters set.
   std::string description, text;
   /// The source whose names the tensors have.

@@ -312,6 +312,12 @@ std::string KeyReader::fateOf(const std::string &key, const Node &value) {
   if (matchesAny(rules.ignore, key)) {
     return "ignored by " + spec.name;
   }
+  if (key == "model_type") {
+    return "chooses " + spec.name;
+  }
+  if (key == "architectures") {
+    return "says what is computed";
+  }
   if (isIdleKey(key)) {
     return "no inference reads it";
   }

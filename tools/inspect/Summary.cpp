@@ -334,10 +334,15 @@ static ModelStatus read(const ModelOptions &options, Model &model,
              : status;
 }
 
+/// What the command line calls the model.
+static const std::string &givenPath(const ModelOptions &options) {
+  return options.folder ? options.folder->path : options.path;
+}
+
 /// What was checked, or that it was not accepted; why is in the messages.
 static void printCheck(const ModelOptions &options, const Model &model,
                        bool accepted, llvm::raw_ostream &out) {
-  llvm::json::Object report{{"file", options.path}, {"ok", accepted}};
+  llvm::json::Object report{{"file", givenPath(options)}, {"ok", accepted}};
   if (accepted) {
     llvm::json::Object parameters;
     for (const auto &[name, value] : model.program->parameters) {
@@ -378,7 +383,7 @@ int runCheck(const ModelOptions &options, bool json, llvm::raw_ostream &out,
     if (json) {
       printCheck(options, model, status == 0, out);
     } else if (status == 0) {
-      out << reader::escaped(options.path) << ": ok\n";
+      out << reader::escaped(givenPath(options)) << ": ok\n";
     }
     return status;
   };

@@ -168,6 +168,14 @@ def test_explain_says_what_keys_do(tmp_path):
         ("position_embedding_type", '"absolute"', "as bert requires"),
         ("pad_token_id", "0", "ignored by bert"),
         ("transformers_version", '"4.46.3"', "no inference reads it"),
+        ("model_type", '"bert"', "chooses bert"),
+        ("architectures", '[ "BertModel" ]', "says what is computed"),
     ]:
         line = next(line for line in said.splitlines() if line.split()[:1] == [key])
-        assert line.split(None, 2)[1:] == [value, fate]
+        assert line.split(None, 1)[1].split("  ")[0] == value and line.endswith(f"  {fate}")
+
+
+def test_check_calls_the_folder_by_its_name(tmp_path):
+    folder = write_folder(tmp_path / "folder", CONFIG, tensors(CONFIG))
+    assert hova("check", folder).stdout == f"{folder}: ok\n"
+    assert json.loads(hova("check", folder, "--format=json").stdout)["file"] == str(folder)

@@ -220,3 +220,48 @@ def test_beside_weights(tmp_path):
         folder = write_folder(tmp_path / "folder", config, tensors(CONFIG))
         done = hova("check", examples, "--weights", folder / "model.safetensors", *options)
         assert done.returncode == 1 and f"error: {message}" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("compile", "-o"),
+        ("compile", "--march=x86-64-v3", "-o", "program", "--time-trace"),
+        ("import", "-o"),
+        ("weights", "pack", "-o"),
+        ("view", "-o"),
+    ],
+    ids=" ".join,
+)
+@pytest.mark.parametrize("file", ["config.json", "modules.json", "1_Pooling/config.json", "model.safetensors"])
+def test_files_of_the_folder_are_not_overwritten(words, file, tmp_path):
+    files = {"modules.json": SENTENCE, "1_Pooling/config.json": {"pooling_mode_mean_tokens": True}}
+    folder = write_folder(tmp_path / "folder", CONFIG, tensors(CONFIG), **files)
+    before = (folder / file).read_bytes()
+    verb = 2 if words[0] == "weights" else 1
+    rest = [tmp_path / word if word == "program" else word for word in words[verb:]]
+    done = hova(*words[:verb], folder, *rest, folder / file)
+    assert done.returncode == 2, done.stderr
+    assert f"cannot write '{folder / file}'" in done.stderr and "is the same file as" in done.stderr
+    assert (folder / file).read_bytes() == before
+
+
+def test_configuration_beside_weights_is_not_overwritten(tmp_path):
+    folder = write_folder(tmp_path / "folder", CONFIG, tensors(CONFIG))
+    description = tmp_path / "bert.json"
+    assert hova("import", folder, "-o", description).returncode == 0
+    done = hova("compile", description, "--weights", folder / "model.safetensors", "-o", folder / "config.json")
+    assert done.returncode == 2 and "is the same file as" in done.stderr
+    assert json.loads((folder / "config.json").read_text()) == CONFIG
+
+
+def test_program_has_not_the_name_of_a_folder(tmp_path, monkeypatch):
+    # A program is called as the description is.
+    write_folder(tmp_path / "bert", CONFIG, tensors(CONFIG))
+    monkeypatch.chdir(tmp_path)
+    done = hova("compile", "bert")
+    assert done.returncode == 2
+    assert done.stderr == (
+        "hova: error: without '-o' the output would be 'bert', which is a folder: give it a name with '-o'\n"
+        "  note: 'hova compile --help' lists the options\n"
+    )

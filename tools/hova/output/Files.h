@@ -18,7 +18,8 @@ std::vector<NamedFile> inputFiles(const Arguments &arguments);
 
 class FileUses {
 public:
-  /// With what every verb reads: the description, weights and plugins.
+  /// With what every verb reads: the description or the files of a model's
+  /// folder, weights and plugins.
   explicit FileUses(const Arguments &arguments);
 
   /// `what` is for messages: an option, or "the description". An empty path is
@@ -35,6 +36,9 @@ public:
   int check() const;
 
 private:
+  void readsIfThere(llvm::StringRef folder, llvm::StringRef name);
+  void readsModelFolder(llvm::StringRef folder);
+
   struct Use {
     std::string path, what;
     bool written;

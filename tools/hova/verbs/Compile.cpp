@@ -211,6 +211,10 @@ void Compilation::readProduct() {
           .value(OPT_o,
                  product->isText ? "-" : (stem += product->extension.str()))
           .str();
+  if (!arguments.has(OPT_o) && llvm::sys::fs::is_directory(options.output)) {
+    arguments.usageError("without '-o' the output would be '" + options.output +
+                         "', which is a folder: give it a name with '-o'");
+  }
   if (options.output == "-" && !product->isText) {
     arguments.usageError("--emit=" + product->name +
                          " is no text: give it a file with '-o'");
