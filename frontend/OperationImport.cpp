@@ -189,7 +189,10 @@ UnitAttr OperationImport::unit(const char *name) {
 /// `, which has 'lhs' and 'rhs'`
 static std::string known(ArrayRef<std::string> asked) {
   std::string text;
-  for (const std::string &name : asked) {
+  for (const auto &[i, name] : llvm::enumerate(asked)) {
+    if (llvm::is_contained(asked.take_front(i), name)) {
+      continue; // asked twice
+    }
     text += (text.empty() ? ", which has '" : "', '") + name;
   }
   return text.empty() ? ", which has none" : text + "'";

@@ -179,3 +179,42 @@ def test_check_calls_the_folder_by_its_name(tmp_path):
     folder = write_folder(tmp_path / "folder", CONFIG, tensors(CONFIG))
     assert hova("check", folder).stdout == f"{folder}: ok\n"
     assert json.loads(hova("check", folder, "--format=json").stdout)["file"] == str(folder)
+
+
+def test_task_is_that_of_the_command_line(tmp_path):
+    config = CONFIG | {"architectures": ["BertForMaskedLM"]}
+    folder = write_folder(tmp_path / "folder", config, tensors(CONFIG))
+    for options, outputs in [([], ["logits"]), (["--task=hidden"], ["hidden"]), (["--task=embed"], ["embedding"])]:
+        report = json.loads(hova("check", folder, *options, "--format=json").stdout)
+        assert list(report["outputs"]) == outputs or [one["name"] for one in report["outputs"]] == outputs
+
+
+@pytest.mark.parametrize(
+    "config, width",
+    [({"a": {"size": 4}}, 4), ({"a.size": 6}, 6), ({"a.size": 6, "a": {"size": 4}}, None), ({}, 8)],
+    ids=["in an object", "with a dot", "both", "neither"],
+)
+def test_keys_of_a_family_of_the_user(config, width, tmp_path):
+    """A name with a dot is a key of an object, or a key with a dot; where both are, the other one is unknown."""
+    family = {
+        "hova": 1,
+        "name": "tiny",
+        "parameters": {"width": 8},
+        "inputs": {"x": {"shape": [1, "width"]}},
+        "layers": [{"name": "y", "op": "activation", "input": "x", "kind": "relu"}],
+        "outputs": {"y": "y"},
+        "checkpoints": {
+            "library": {
+                "config": {"model_type": ["tiny"], "set": {"width": {"value": "a.size", "default": 8}}},
+                "rules": [],
+            }
+        },
+    }
+    (tmp_path / "models").mkdir()
+    (tmp_path / "models/tiny.json").write_text(json.dumps(family))
+    folder = write_folder(tmp_path / "folder", {"model_type": "tiny"} | config, {})
+    done = hova("import", folder, "--models", tmp_path / "models")
+    if width is None:
+        assert done.returncode == 1 and "at /a/size" in done.stderr
+    else:
+        assert json.loads(done.stdout)["parameters"]["width"] == width, done.stderr

@@ -265,3 +265,12 @@ def test_program_has_not_the_name_of_a_folder(tmp_path, monkeypatch):
         "hova: error: without '-o' the output would be 'bert', which is a folder: give it a name with '-o'\n"
         "  note: 'hova compile --help' lists the options\n"
     )
+
+
+@pytest.mark.parametrize("value", [{}, {"alpha": 1}], ids=["empty", "with a key"])
+def test_unknown_object(value, tmp_path):
+    """One error at the key, and none at what is inside."""
+    folder = write_folder(tmp_path / "folder", CONFIG | {"adapters": value}, tensors(CONFIG))
+    said = check(folder)
+    assert said.count("error: ") == 1
+    assert 'error: nothing is known of key "adapters" with the value {' in said

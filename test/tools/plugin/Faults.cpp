@@ -70,8 +70,6 @@ static ValueRef emitFault(LayerContext &layer, const std::string &fault,
                                                        : "hova.transposed"
                                                          "<align 16>")},
          {"heads", Scalar::ofInteger(2)},
-         {"scale", Scalar::ofReal(1)},
-         {"temperature", Scalar::ofReal(1)},
          {"empty_row", Scalar::ofText("zero")}},
         type());
   }
