@@ -46,8 +46,11 @@ set(HOVA_PUBLIC_HEADERS
   passes/tile/Expr.h)
 
 set(HOVA_INCLUDED_HEADERS
+  codegen/cpu/CpuFacts.h
   codegen/cpu/CpuSchedule.h
   codegen/cuda/HovaCudaDialect.h
+  codegen/cuda/ProductFacts.h
+  codegen/cuda/Sm80.h
   dialect/Placement.h
   dialect/Schedule.h
   dialect/WeightLayout.h
