@@ -112,7 +112,12 @@ MISTAKES = {
         hova.Error,
         "no.json: error: cannot read: No such file or directory",
     ),
-    "a folder": (compiled("."), hova.Error, ".: error: cannot read: Is a directory"),
+    "a folder of no model": (
+        compiled("."),
+        hova.Error,
+        "./config.json: error: cannot read: No such file or directory\n"
+        "  note: a folder of a model has a config.json, which says what the model is",
+    ),
     # Options.
     "an unknown option": (
         compiled(weight="w.safetensors"),
