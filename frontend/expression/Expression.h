@@ -28,11 +28,12 @@ namespace hova::frontend {
 /// what most of them are; a list has several.
 struct Scalar {
   enum class Kind { Integer, Real, Boolean, Text, List };
+  // Descriptions have hundreds of thousands: the order leaves no gap.
   Kind kind = Kind::Integer;
+  bool boolean = false;
   int64_t integer = 0;
   /// Set for integers too.
   double real = 0;
-  bool boolean = false;
   std::string text;
   /// Of a list; null otherwise.
   std::shared_ptr<const std::vector<Scalar>> elements;

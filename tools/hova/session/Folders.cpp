@@ -7,7 +7,8 @@
 
 namespace hova::tool {
 
-/// The folders of descriptions: those of the command line, and those that hova ships.
+/// The folders of descriptions: those of the command line, and those that hova
+/// ships.
 static std::vector<std::string> modelFolders(const Arguments &arguments) {
   std::vector<std::string> folders = arguments.values(OPT_models);
   llvm::Expected<std::string> shipped = findShippedFile("models");
