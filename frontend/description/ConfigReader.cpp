@@ -27,7 +27,7 @@ std::vector<std::string> SpecReader::readWords(const Node &node,
   return words;
 }
 
-std::optional<Scalar> SpecReader::plainScalar(const Node &node) {
+std::optional<Scalar> plainValue(const Node &node) {
   switch (node.kind) {
   case Node::Kind::Integer:
     return Scalar::ofInteger(node.integer);
@@ -38,10 +38,17 @@ std::optional<Scalar> SpecReader::plainScalar(const Node &node) {
   case Node::Kind::String:
     return Scalar::ofText(node.text);
   default:
-    error(node, std::string("expected a number, a boolean or a word, got ") +
-                    reader::describe(node.kind));
     return std::nullopt;
   }
+}
+
+std::optional<Scalar> SpecReader::plainScalar(const Node &node) {
+  std::optional<Scalar> value = plainValue(node);
+  if (!value) {
+    error(node, std::string("expected a number, a boolean or a word, got ") +
+                    reader::describe(node.kind));
+  }
+  return value;
 }
 
 void SpecReader::readConfigWords(const Node &node,

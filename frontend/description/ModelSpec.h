@@ -22,6 +22,9 @@
 
 namespace hova::frontend {
 
+/// The value that is written down; nothing for null, lists and objects.
+std::optional<Scalar> plainValue(const reader::Node &node);
+
 /// Blocks inside blocks: deeper than any paper, shallow enough for the stack.
 constexpr size_t maxBlockDepth = 64;
 

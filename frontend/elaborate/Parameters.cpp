@@ -33,20 +33,13 @@ static std::optional<Scalar> parseList(const std::string &text) {
       document->root()->elements.size() > SpecLimits::values) {
     return std::nullopt;
   }
-  using Kind = reader::Node::Kind;
   std::vector<Scalar> elements;
   for (const reader::Node *node : document->root()->elements) {
-    if (node->is(Kind::Integer)) {
-      elements.push_back(Scalar::ofInteger(node->integer));
-    } else if (node->is(Kind::Real)) {
-      elements.push_back(Scalar::ofReal(node->real));
-    } else if (node->is(Kind::Boolean)) {
-      elements.push_back(Scalar::ofBoolean(node->boolean));
-    } else if (node->is(Kind::String)) {
-      elements.push_back(Scalar::ofText(node->text));
-    } else {
+    std::optional<Scalar> value = plainValue(*node);
+    if (!value) {
       return std::nullopt;
     }
+    elements.push_back(std::move(*value));
   }
   return Scalar::ofList(std::move(elements));
 }

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "frontend/folder/Config.h"
+#include "frontend/description/ModelSpec.h"
 
 namespace hova::frontend {
 
@@ -52,35 +53,20 @@ std::string Config::wordOf(std::string_view key) const {
 }
 
 std::optional<Scalar> Config::scalarOf(const Node &node) {
+  if (!node.is(Node::Kind::Array) && !node.is(Node::Kind::Object)) {
+    return plainValue(node);
+  }
+  std::vector<const Node *> nodes(node.elements.begin(), node.elements.end());
+  for (const Member &member : node.members) {
+    nodes.push_back(member.value);
+  }
   std::vector<Scalar> elements;
-  switch (node.kind) {
-  case Node::Kind::Null:
-    return std::nullopt;
-  case Node::Kind::Integer:
-    return Scalar::ofInteger(node.integer);
-  case Node::Kind::Real:
-    return Scalar::ofReal(node.real);
-  case Node::Kind::Boolean:
-    return Scalar::ofBoolean(node.boolean);
-  case Node::Kind::String:
-    return Scalar::ofText(node.text);
-  case Node::Kind::Array:
-    for (const Node *element : node.elements) {
-      std::optional<Scalar> value = scalarOf(*element);
-      if (!value) {
-        return std::nullopt;
-      }
-      elements.push_back(std::move(*value));
+  for (const Node *element : nodes) {
+    std::optional<Scalar> value = scalarOf(*element);
+    if (!value) {
+      return std::nullopt;
     }
-    break;
-  case Node::Kind::Object:
-    for (const Member &member : node.members) {
-      std::optional<Scalar> value = scalarOf(*member.value);
-      if (!value) {
-        return std::nullopt;
-      }
-      elements.push_back(std::move(*value));
-    }
+    elements.push_back(std::move(*value));
   }
   return Scalar::ofList(std::move(elements));
 }
