@@ -52,6 +52,27 @@ def names_of(known):
     return read
 
 
+def _add_set(parser, what):
+    parser.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help=f"override a parameter of the {what}; repeatable",
+    )
+
+
+def _add_threads(parser):
+    processors = len(cpus())
+    parser.add_argument(
+        "--threads",
+        type=count_between(1, processors),
+        default=processors,
+        metavar="N",
+        help="threads, each on a core of its own (default: all, here %(default)s)",
+    )
+
+
 def of_peers():
     """The command as such: hova beside its peers."""
     parser = argparse.ArgumentParser(
@@ -80,21 +101,8 @@ def of_peers():
         help="comma separated: only their cases, of all suites but growth unless --suite "
         "says of which",
     )
-    parser.add_argument(
-        "--set",
-        action="append",
-        default=[],
-        metavar="NAME=VALUE",
-        help="override a parameter of the description; repeatable",
-    )
-    processors = len(cpus())
-    parser.add_argument(
-        "--threads",
-        type=count_between(1, processors),
-        default=processors,
-        metavar="N",
-        help="threads, each on a core of its own (default: all, here %(default)s)",
-    )
+    _add_set(parser, "description")
+    _add_threads(parser)
     parser.add_argument(
         "--dtype",
         choices=DTYPES,
@@ -144,13 +152,7 @@ def of_another_commit():
         metavar="MODEL.json",
         help="descriptions; default: the suite of ./dev bench",
     )
-    parser.add_argument(
-        "--set",
-        action="append",
-        default=[],
-        metavar="NAME=VALUE",
-        help="override a parameter of the descriptions; repeatable",
-    )
+    _add_set(parser, "descriptions")
     parser.add_argument(
         "--dtype",
         choices=DTYPES,
@@ -159,14 +161,7 @@ def of_another_commit():
     parser.add_argument(
         "--march", metavar="LEVEL,...", help="ISA levels, as hova compile has them"
     )
-    processors = len(cpus())
-    parser.add_argument(
-        "--threads",
-        type=count_between(1, processors),
-        default=processors,
-        metavar="N",
-        help="threads, each on a core of its own (default: all, here %(default)s)",
-    )
+    _add_threads(parser)
     parser.add_argument(
         "--rounds",
         type=count_between(3, 1000),
