@@ -26,6 +26,7 @@ set(HOVA_PUBLIC_HEADERS
   dialect/Site.h
   dialect/Storage.h
   dialect/attention/AttentionOps.h
+  dialect/columns/ColumnOps.h
   dialect/dense/DenseOps.h
   dialect/evaluate/Evaluate.h
   dialect/group/GroupOps.h
@@ -93,6 +94,7 @@ set(HOVA_GENERATED_HEADERS
   dialect/SimilarityInterface.h.inc
   dialect/WeightLayoutInterface.h.inc
   dialect/attention/AttentionOps.h.inc
+  dialect/columns/ColumnOps.h.inc
   dialect/dense/DenseOps.h.inc
   dialect/group/GroupOps.h.inc
   dialect/group/GroupTypes.h.inc

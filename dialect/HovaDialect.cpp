@@ -101,6 +101,7 @@ void hova::HovaDialect::initialize() {
 #include "dialect/HovaAttrs.cpp.inc"
       >();
   registerAttentionOps();
+  registerColumnOps();
   registerDenseOps();
   registerGroupOps();
   registerGroupTypes();

@@ -31,6 +31,7 @@ def Hova_Dialect : Dialect {
   let extraClassDeclaration = [{
     /// What each family has, in the folder of its name.
     void registerAttentionOps();
+    void registerColumnOps();
     void registerDenseOps();
     void registerGroupOps();
     void registerLinearAttentionOps();
@@ -82,6 +83,11 @@ def Hova_SinusoidLayoutEnum : Hova_Enum<"SinusoidLayout",
     "sine and cosine in alternating columns, or sines first",
     ["interleaved", "split"]>;
 def Hova_SinusoidLayout : EnumAttr<Hova_Dialect, Hova_SinusoidLayoutEnum, "sinusoid_layout">;
+
+def Hova_RotaryPairsEnum : Hova_Enum<"RotaryPairs",
+    "columns of a head that are rotated together: one of each half, or neighbours",
+    ["halves", "neighbours"]>;
+def Hova_RotaryPairs : EnumAttr<Hova_Dialect, Hova_RotaryPairsEnum, "rotary_pairs">;
 
 def Hova_PoolKindEnum : Hova_Enum<"PoolKind",
     "which tokens a pooled row stands for",

@@ -68,6 +68,15 @@ enum class ResultStorage {
   ofOperands,
 };
 
+/// What a tile must hold of operand 0 so that an operation computes its own,
+/// from the least on. What else it reads has one place for each of its
+/// elements.
+enum class TileScope {
+  element, ///< the element at the same place
+  pair,    ///< also its neighbour in the pair of columns 2k and 2k + 1
+  row,     ///< all of its row
+};
+
 /// A clone of the operation that `operand` belongs to, with `rows` in its place
 /// and `count` rows of result 0, [batch, rows, width].
 mlir::Operation *cloneWithRows(mlir::RewriterBase &rewriter,
@@ -86,6 +95,18 @@ namespace hova {
 /// programs of that batch alone: such an operation stays in the program.
 template <typename OpT>
 class PerItem : public mlir::OpTrait::TraitBase<OpT, PerItem> {};
+
+/// Whether an operation computes its tile of tiles of its operands, none of
+/// which holds more than `most` says.
+inline bool joinsTiles(mlir::Operation *op, TileScope most = TileScope::pair) {
+  auto tile = llvm::dyn_cast_or_null<TileOpInterface>(op);
+  return tile && tile.getScope() <= most;
+}
+
+/// Whether an element of the result is computed of those at its place alone.
+inline bool isElementwise(mlir::Operation *op) {
+  return joinsTiles(op, TileScope::element);
+}
 
 /// Multiply-accumulates of all kinds; nothing where they are not known.
 inline std::optional<int64_t> macsOf(CostOpInterface op) {

@@ -150,15 +150,23 @@ class Hova_Site<list<string> methods = []>
 def Hova_TileOpInterface : OpInterface<"TileOpInterface"> {
   let cppNamespace = "::hova";
   let description = [{
-    Element-wise operations that can join another operation's loop nest: given
-    tiles of the operands they emit their own tile. An element of the result is
-    a function of those at its place in the tiles, and of nothing else: nobody
-    says which rows and columns of the tensor a tile has.
+    Operations that can join another operation's loop nest: given tiles of the
+    operands they emit their own tile. An element of the result is a function of
+    those at its place in the tiles, and of nothing else: nobody says which rows
+    and columns of the tensor a tile has. An operation that also reads the
+    neighbours of elements says so by its scope, and is given a tile of them.
   }];
   let methods = [
     InterfaceMethod<[{
+      What a tile must hold of operand 0 (dialect/Interfaces.h). With `row` the
+      operation joins nothing by this interface.
+    }], "::hova::TileScope", "getScope", (ins), "",
+      "return ::hova::TileScope::element;">,
+    InterfaceMethod<[{
       `tiles` holds one `vector<rows x columns>` value per operand; operands
-      that are broadcast have been broadcast. Returns the tile of the result.
+      that are broadcast have been broadcast. With the scope `pair` one more
+      follows, that of operand 0 with every two neighbours exchanged. Returns the
+      tile of the result.
     }], "::mlir::Value", "emitTile",
       (ins "::mlir::OpBuilder &":$builder, "::mlir::ValueRange":$tiles)>,
   ];

@@ -47,6 +47,7 @@ std::map<std::string, LayerBuilder> builtInBuilders() {
       {"head_reweight", buildHeadReweight},
       {"channel_gate", buildChannelGate},
       {"omni_attention", buildOmniAttention},
+      {"rotate", buildRotate},
       {"unfold", buildUnfold},
       {"windows", buildWindows},
       {"merge_patches", buildMergePatches},

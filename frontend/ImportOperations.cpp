@@ -15,6 +15,7 @@
 
 #include "dialect/Shapes.h"
 #include "dialect/attention/AttentionOps.h"
+#include "dialect/columns/ColumnOps.h"
 #include "dialect/dense/DenseOps.h"
 #include "dialect/linear_attention/LinearAttentionOps.h"
 #include "dialect/placement/PlacementOps.h"
@@ -25,6 +26,8 @@
 
 using namespace mlir;
 
+#define GET_IMPORTERS
+#include "frontend/ColumnImporters.inc"
 #define GET_IMPORTERS
 #include "frontend/DenseImporters.inc"
 #define GET_IMPORTERS
@@ -167,6 +170,8 @@ static Operation *importAttention(OperationImport &op) {
 /// The importers of all operations, while plugins may still add some.
 static llvm::StringMap<OperationImporter> &importers() {
   static llvm::StringMap<OperationImporter> all = {
+#define GET_IMPORTER_LIST
+#include "frontend/ColumnImporters.inc"
 #define GET_IMPORTER_LIST
 #include "frontend/DenseImporters.inc"
 #define GET_IMPORTER_LIST

@@ -40,7 +40,7 @@ static bool wantsColumnGroup(Operation *user, SliceOp group, LinearOp product) {
   if (user->hasTrait<OpTrait::IsTerminator>()) {
     return true;
   }
-  return isa<TileOpInterface>(user) &&
+  return joinsTiles(user) &&
          llvm::all_of(user->getOperands(), [&](Value operand) {
            return operand == group.getResult() ||
                   isThereBefore(operand, product);

@@ -127,6 +127,61 @@ void TileRowSumOp::evaluateTile(ArrayRef<ArrayRef<double>> operands,
   }
 }
 
+LogicalResult TileExchangeOp::verify() {
+  if (cast<VectorType>(getTile().getType()).getShape()[1] % 2 != 0) { // C1
+    return emitOpError("expects an even number of columns, got ")
+           << getTile().getType();
+  }
+  return success();
+}
+
+SmallVector<Value>
+TileExchangeOp::emitRows(ImplicitLocOpBuilder &b,
+                         ArrayRef<SmallVector<Value>> operands) {
+  int64_t columns = cast<VectorType>(getTile().getType()).getShape()[1];
+  auto places = llvm::map_to_vector(llvm::seq<int64_t>(0, columns),
+                                    [](int64_t column) { return column ^ 1; });
+  return llvm::map_to_vector(operands.front(), [&](Value row) -> Value {
+    return vector::ShuffleOp::create(b, row, row, places);
+  });
+}
+
+void TileExchangeOp::evaluateTile(ArrayRef<ArrayRef<double>> operands,
+                                  MutableArrayRef<double> result) {
+  for (size_t i = 0; i < result.size(); i += 2) {
+    result[i] = operands.front()[i + 1];
+    result[i + 1] = operands.front()[i];
+  }
+}
+
+LogicalResult TileStackOp::verify() {
+  ArrayRef<int64_t> shape = cast<VectorType>(getResult().getType()).getShape();
+  auto part = VectorType::get({1, shape[1]},
+                              getElementTypeOrSelf(getResult().getType()));
+  if (getParts().size() != static_cast<size_t>(shape[0]) ||
+      getParts().front().getType() != part) { // C1
+    return emitOpError("expects ")
+           << shape[0] << " parts of type " << part << ", got "
+           << getParts().size() << " of " << getParts().front().getType();
+  }
+  return success();
+}
+
+SmallVector<Value>
+TileStackOp::emitRows(ImplicitLocOpBuilder &,
+                      ArrayRef<SmallVector<Value>> operands) {
+  return llvm::map_to_vector(
+      operands, [](const SmallVector<Value> &part) { return part.front(); });
+}
+
+void TileStackOp::evaluateTile(ArrayRef<ArrayRef<double>> operands,
+                               MutableArrayRef<double> result) {
+  auto to = result.begin();
+  for (ArrayRef<double> part : operands) {
+    to = std::copy(part.begin(), part.end(), to);
+  }
+}
+
 LogicalResult LookupOp::verify() {
   if (getIndex().getType().getShape() !=
       getResult().getType().getShape()) { // C1

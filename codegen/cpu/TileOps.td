@@ -208,6 +208,56 @@ def HovaCpu_TileRowSumOp : HovaCpu_Op<"tile_row_sum", [Pure,
   let hasVerifier = 1;
 }
 
+def HovaCpu_TileExchangeOp : HovaCpu_Op<"tile_exchange", [Pure,
+    AllTypesMatch<["tile", "result"]>,
+    DeclareOpInterfaceMethods<HovaCpu_TileRowsOpInterface>]> {
+  let summary = "a tile whose neighbours have changed places";
+  let description = [{
+    `result[i, 2j] = tile[i, 2j + 1]` and `result[i, 2j + 1] = tile[i, 2j]`
+
+    - C1: the number of columns is even.
+
+    ```mlir
+    func.func @exchange(%t: vector<4x32xf32>) -> vector<4x32xf32> {
+      %r = hova_cpu.tile_exchange %t : vector<4x32xf32>
+      return %r : vector<4x32xf32>
+    }
+    ```
+  }];
+  let arguments = (ins HovaCpu_Tile:$tile);
+  let results = (outs HovaCpu_Tile:$result);
+  let assemblyFormat = "$tile attr-dict `:` type($tile)";
+  let hasVerifier = 1;
+}
+
+def HovaCpu_TileStackOp : HovaCpu_Op<"tile_stack", [Pure,
+    SameTypeOperands,
+    DeclareOpInterfaceMethods<HovaCpu_TileRowsOpInterface>]> {
+  let summary = "the rows of tiles one below the other";
+  let description = [{
+    `result[i, j] = parts[i][0, j]`: rows that are read where each stands, such as
+    those of a table that begins anew within the tile.
+
+    - C1: there are as many parts as rows, all of one row and of the result's
+      columns.
+
+    ```mlir
+    func.func @stack(%a: vector<1x32xf32>, %b: vector<1x32xf32>)
+        -> vector<2x32xf32> {
+      %r = hova_cpu.tile_stack %a, %b
+          : vector<1x32xf32>, vector<1x32xf32> -> vector<2x32xf32>
+      return %r : vector<2x32xf32>
+    }
+    ```
+  }];
+  let arguments = (ins Variadic<HovaCpu_Tile>:$parts);
+  let results = (outs HovaCpu_Tile:$result);
+  let assemblyFormat = [{
+    $parts attr-dict `:` type($parts) `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
 def HovaCpu_PairDotOp : HovaCpu_Op<"pair_dot", [Pure, AllTypesMatch<["a", "b"]>,
                                           AllTypesMatch<["sum", "result"]>]> {
   let summary = "a dot product of neighbouring pairs, added to an accumulator";

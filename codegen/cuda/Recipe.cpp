@@ -53,7 +53,7 @@ CudaScheduleAttr scheduleRows(Operation *op) {
 
 bool canHoldRows(Operation *anchor) {
   auto recipe = dyn_cast<CudaRecipeOpInterface>(anchor);
-  return (recipe ? recipe.makesRows() : isa<TileOpInterface>(anchor)) &&
+  return (recipe ? recipe.makesRows() : joinsTiles(anchor)) &&
          columnsOf(anchor) <= kMostRowColumns;
 }
 
@@ -149,7 +149,7 @@ CudaScheduleAttr chooseSchedule(Operation *anchor,
   if (auto recipe = dyn_cast<CudaRecipeOpInterface>(anchor)) {
     return recipe.chooseSchedule();
   }
-  if (isa<TileOpInterface>(anchor)) {
+  if (joinsTiles(anchor)) {
     return scheduleElements(anchor);
   }
   anchor->emitOpError(

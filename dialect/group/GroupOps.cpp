@@ -418,6 +418,17 @@ LogicalResult GroupReduceOp::verify() {
   return success();
 }
 
+LogicalResult GroupExchangeOp::verify() {
+  TileType tile = getTile().getType();
+  if (!tile.getElementType().isF32() || tile.columns() % 2 != 0 ||
+      tile.getDistribution() == TileDistribution::partial) { // C1
+    return emitOpError("expects a tile of f32 with an even number of columns "
+                       "that is not partial, got ")
+           << tile;
+  }
+  return success();
+}
+
 LogicalResult GroupMapOp::verify() {
   TileType result = getResult().getType();
   Block &body = getBody().front();

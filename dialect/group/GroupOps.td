@@ -430,6 +430,29 @@ def Hova_GroupTransposeOp : Hova_Op<"group_transpose",
   let hasVerifier = 1;
 }
 
+def Hova_GroupExchangeOp : Hova_Op<"group_exchange",
+                                   [Pure, AllTypesMatch<["tile", "result"]>]> {
+  let summary = "a tile whose neighbours have changed places";
+  let description = [{
+    `result[i, 2j] = tile[i, 2j + 1]` and `result[i, 2j + 1] = tile[i, 2j]`. A
+    thread has both, so this costs nothing.
+
+    - C1: the tile is of f32, has an even number of columns and is not partial.
+
+    ```mlir
+    func.func @exchange(%t: !hova.tile<64x128xf32, product 2x2>)
+        -> !hova.tile<64x128xf32, product 2x2> {
+      %r = hova.group_exchange %t : !hova.tile<64x128xf32, product 2x2>
+      return %r : !hova.tile<64x128xf32, product 2x2>
+    }
+    ```
+  }];
+  let arguments = (ins Hova_TileType:$tile);
+  let results = (outs Hova_TileType:$result);
+  let assemblyFormat = "$tile attr-dict `:` type($tile)";
+  let hasVerifier = 1;
+}
+
 def Hova_GroupMapOp : Hova_Op<"group_map",
                               [Pure, SingleBlockImplicitTerminator<"GroupYieldOp">]> {
   let summary = "a function of the elements at the same place";

@@ -216,6 +216,10 @@ ValueRef buildMultiHeadAttention(LayerContext &layer) {
                        layer.product(inputs.keyHeads, keyWidth), keyBias);
   inputs.value = project("value", value.value,
                          layer.product(inputs.keyHeads, valueWidth), bias);
+  if (std::optional<RotaryTables> tables = readRotaryTables(layer)) {
+    inputs.query = rotate(layer, inputs.query, "query", *tables, inputs.heads);
+    inputs.key = rotate(layer, inputs.key, "key", *tables, inputs.keyHeads);
+  }
   ValueRef result = layer.hasFailed() ? poison : kind->build(layer, inputs);
   if (horizontal) {
     result = reweight(layer, result, query.value, heads);

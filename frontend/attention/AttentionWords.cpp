@@ -90,6 +90,20 @@ Roles maskRoles() {
   };
 }
 
+/// The angles by which queries and keys are rotated.
+Roles rotaryRoles(bool required) {
+  return {{"cosines", required, false,
+           "[N, pairs] cosines of the angles by which the pairs of every head "
+           "are rotated at each token"},
+          {"sines", required, false, "[N, pairs] sines of the same angles"}};
+}
+
+AttributeInfo rotaryPairs() {
+  return word("pairs", "halves", {"halves", "neighbours"},
+              "columns of a head that are rotated together: one of each half, "
+              "or neighbours");
+}
+
 OperatorInfo multiHeadAttention() {
   OperatorInfo op;
   op.name = "multi_head_attention";
@@ -99,7 +113,7 @@ OperatorInfo multiHeadAttention() {
             {"query", false, false, "[batch, Nq, Dq]"},
             {"key", false, false, "[batch, Nk, Dk]"},
             {"value", false, false, "[batch, Nk, Dv]; the key unless given"}},
-      maskRoles());
+      joined(maskRoles(), rotaryRoles(/*required=*/false)));
   op.attributes = joined(
       attentionAttributes(),
       Attributes{
@@ -138,6 +152,7 @@ OperatorInfo multiHeadAttention() {
                "where an image is no larger than a window: it is one window "
                "and is not rolled, or this holds for each axis by itself"),
           gridHeight(),
+          rotaryPairs(),
           boolean("horizontal", "false",
                   "reweight the heads of each token (horizontal attention)"),
           {"vertical",
@@ -210,6 +225,14 @@ std::vector<OperatorInfo> attentionOperators() {
   return {
       withKinds(fusable(multiHeadAttention())),
       withKinds(fusable(attention())),
+      fusable({"rotate",
+               "rotary positions: pairs of columns of every head, turned by "
+               "the angles of their token",
+               joined(Roles{input("[batch, N, heads*width]")},
+                      rotaryRoles(/*required=*/true)),
+               {integer("heads", "", "number of heads"), rotaryPairs()},
+               {}},
+              "rotation"),
       fusable({"head_reweight",
                "horizontal attention by itself: a softmax over the heads of a "
                "token",

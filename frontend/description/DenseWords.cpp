@@ -91,17 +91,20 @@ std::vector<OperatorInfo> denseOperators() {
            {input("any shape")},
            {{"shape", Kind::Shape, true, "", {}, 1, "the axes of the result"}},
            {}}),
-      fusable(
-          {"feed_forward",
-           "linear, activation, linear",
-           {input("[.., D]")},
-           {integer("hidden", "", "width between the two linears"),
-            word("activation", "relu", activations(),
-                 "between the two linears"),
-            integer("width", "D", "columns of the result"),
-            boolean("bias", "true", "biases of both linears")},
-           {"hidden.weight", "hidden.bias", "output.weight", "output.bias"}},
-          "feed-forward"),
+      fusable({"feed_forward",
+               "linear, activation, linear",
+               {input("[.., D]")},
+               {integer("hidden", "", "width between the two linears"),
+                word("activation", "relu", activations(),
+                     "between the two linears"),
+                integer("width", "D", "columns of the result"),
+                boolean("bias", "true", "biases of all linears"),
+                boolean("gate", "false",
+                        "multiply the hidden values with the activation of a "
+                        "linear of their own, instead of activating them")},
+               {"hidden.weight", "hidden.bias", "gate.weight", "gate.bias",
+                "output.weight", "output.bias"}},
+              "feed-forward"),
   };
 }
 

@@ -101,11 +101,6 @@ constexpr Composition compositions[] = {
      "rms_norm"},
     {" silu swish ", "multiply of x and its activation of kind sigmoid",
      "silu"},
-    {" swiglu glu geglu reglu ",
-     "two linears, the activation of one, and multiply", "swiglu"},
-    {" rope rotary rotaryembedding rotarypositions rotarypositionalembedding ",
-     "slices of pairs of columns, multiplied by tables of sines and cosines",
-     "rope"},
     {" conv2d conv convolution convolution2d ", "unfold, then linear",
      "conv2d"},
     {" subtract sub minus ", "scale by -1, then add", "subtract"},
@@ -133,6 +128,12 @@ constexpr Pointer pointers[] = {
      "no value has its axes exchanged: an image [batch, channels, height, "
      "width] becomes tokens by unfold with \"kernel\": 1, heads are columns of "
      "one axis, and \"transposed\" of linear reads a weight the other way"},
+    {" swiglu glu geglu reglu ",
+     "a feed-forward network that a linear of its own gates is feed_forward "
+     "with \"gate\": true"},
+    {" rope rotary rotaryembedding rotarypositions rotarypositionalembedding ",
+     "rotary positions are \"cosines\" and \"sines\" of an attention, or the "
+     "operator rotate"},
     {" alibi relativepositionbias ",
      "what is added to scores is \"score_bias\" of an attention, and "
      "\"relative_bias\" inside of windows"},

@@ -109,13 +109,23 @@ ValueRef norm(LayerContext &layer, ValueRef x, const std::string &below,
                     {{"eps", Scalar::ofReal(eps)}}, ValueType(layer.type(x)));
 }
 
-ValueRef sum(LayerContext &layer, ValueRef lhs, ValueRef rhs,
-             const std::string &below) {
+static ValueRef combine(LayerContext &layer, const char *mnemonic, ValueRef lhs,
+                        ValueRef rhs, const std::string &below) {
   if (layer.hasFailed()) {
     return poison;
   }
-  return layer.emit("add", below, {{"lhs", lhs}, {"rhs", rhs}}, {},
+  return layer.emit(mnemonic, below, {{"lhs", lhs}, {"rhs", rhs}}, {},
                     ValueType(layer.type(lhs)));
+}
+
+ValueRef sum(LayerContext &layer, ValueRef lhs, ValueRef rhs,
+             const std::string &below) {
+  return combine(layer, "add", lhs, rhs, below);
+}
+
+ValueRef product(LayerContext &layer, ValueRef lhs, ValueRef rhs,
+                 const std::string &below) {
+  return combine(layer, "multiply", lhs, rhs, below);
 }
 
 ValueRef buildLayerNorm(LayerContext &layer) {
@@ -350,12 +360,17 @@ ValueRef buildFeedForward(LayerContext &layer) {
   int64_t hidden = layer.integer("hidden", 0);
   std::string kind = layer.word("activation", "relu");
   bool bias = layer.boolean("bias", true);
+  bool gated = layer.boolean("gate", false);
   if (layer.hasFailed() || !layer.expectFloats("input", x, "[.., D]")) {
     return poison;
   }
   int64_t out = layer.integer("width", layer.width(x));
-  ValueRef inner = linear(layer, x, "hidden", hidden, bias);
+  ValueRef inner = linear(layer, x, gated ? "gate" : "hidden", hidden, bias);
   ValueRef active = activation(layer, inner, "activation", kind);
+  if (gated) {
+    ValueRef values = linear(layer, x, "hidden", hidden, bias);
+    active = product(layer, active, values, "product");
+  }
   return linear(layer, active, "output", out, bias);
 }
 

@@ -38,6 +38,9 @@ ValueRef buildPaddingMask(LayerContext &layer);
 ValueRef buildMaskRows(LayerContext &layer);
 ValueRef buildPositionIds(LayerContext &layer);
 
+// Rotary positions (RotaryLayers.cpp).
+ValueRef buildRotate(LayerContext &layer);
+
 // Images of tokens, cut into windows, unfolded and merged (WindowLayers.cpp).
 ValueRef buildWindows(LayerContext &layer);
 ValueRef buildUnfold(LayerContext &layer);

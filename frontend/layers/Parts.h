@@ -27,9 +27,28 @@ ValueRef norm(LayerContext &layer, ValueRef x, const std::string &below,
 ValueRef sum(LayerContext &layer, ValueRef lhs, ValueRef rhs,
              const std::string &below);
 
+/// lhs * rhs, element by element, of the shape of `lhs`.
+ValueRef product(LayerContext &layer, ValueRef lhs, ValueRef rhs,
+                 const std::string &below);
+
 /// The element-wise function `kind`: relu, gelu_erf, gelu_tanh, tanh, sigmoid.
 ValueRef activation(LayerContext &layer, ValueRef x, const std::string &below,
                     const std::string &kind);
+
+/// Cosines and sines of the angles of tokens, [N, pairs], and which columns of
+/// a head are a pair: "halves" or "neighbours".
+struct RotaryTables {
+  ValueRef cosines, sines;
+  std::string pairs;
+};
+
+/// The values "cosines" and "sines" and the attribute "pairs" of a layer; nothing
+/// where it has none, or after a mistake.
+std::optional<RotaryTables> readRotaryTables(LayerContext &layer);
+
+/// The heads of x [batch, N, heads*width] with their pairs rotated.
+ValueRef rotate(LayerContext &layer, ValueRef x, const std::string &below,
+                const RotaryTables &tables, int64_t heads);
 
 } // namespace hova::frontend
 

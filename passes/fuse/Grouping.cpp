@@ -167,7 +167,7 @@ bool Grouping::canHoldColumns(int number, Operation *op,
                               std::string *why) const {
   const Group &group = groups[number];
   Operation *product = group.ops.front();
-  if (!isa<TileOpInterface>(op)) {
+  if (!joinsTiles(op)) {
     return refuse(why, nameOf(op) + " is not element-wise, and " +
                            whyNoRows(product));
   }
@@ -189,7 +189,7 @@ bool Grouping::canHoldColumns(int number, Operation *op,
                              Twine(columnGroupWidth));
     }
     int64_t rows = rowsOf(operand);
-    if (rows != 1 && rows != group.rows) {
+    if (isElementwise(op) && rows != 1 && rows != group.rows) {
       return refuse(why, "a table of " + Twine(rows) + " rows that " +
                              nameOf(op) + " reads does not line up with " +
                              Twine(group.rows) +

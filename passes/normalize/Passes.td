@@ -178,6 +178,46 @@ def NormalizeTokenProjectionsPass : Pass<"hova-normalize-token-projections", "::
   let dependentDialects = ["::hova::HovaDialect"];
 }
 
+def NormalizeRotationsPass : Pass<"hova-normalize-rotations", "::mlir::func::FuncOp"> {
+  let summary = "Bring the partners of a rotation beside each other";
+  let description = [{
+    Before: any rotations. After: partners of those with static shapes are
+    neighbours, so that they join the tile of what makes their rows, and tables
+    have a multiple of 64 columns, or all. Where scores of products alone read
+    queries and keys that are rotated alike, the columns of both projections get
+    another order, which is that of weights. Any other rotation becomes
+    operations that move columns, multiply and add.
+
+    ```mlir
+    func.func @main(%x: tensor<1x9x64xf32>, %c: tensor<9x4xf32>, %s: tensor<9x4xf32>) -> tensor<1x9x4xf32> {
+      %w = hova.weight "w" : tensor<64x4xf32>
+      %q = hova.linear %x, %w : tensor<1x9x64xf32>, tensor<64x4xf32> -> tensor<1x9x4xf32>
+      %y = hova.rotate %q, %c, %s {distance = 2 : i64} : tensor<1x9x4xf32>, tensor<9x4xf32>
+      return %y : tensor<1x9x4xf32>
+    }
+    ```
+    becomes
+    ```mlir
+    func.func @main(%x: tensor<1x9x64xf32>, %c: tensor<9x4xf32>, %s: tensor<9x4xf32>) -> tensor<1x9x4xf32> {
+      %w = hova.weight "w" : tensor<64x4xf32>
+      %q = hova.linear %x, %w : tensor<1x9x64xf32>, tensor<64x4xf32> -> tensor<1x9x4xf32>
+      %kept = hova.multiply %q, %c : tensor<1x9x4xf32>, tensor<9x4xf32>
+      %pairs = hova.reshape %q : tensor<1x9x4xf32> -> tensor<9x2x2xf32>
+      %a = hova.slice %pairs {axis = 1 : i64, offset = 0 : i64} : tensor<9x2x2xf32> -> tensor<9x1x2xf32>
+      %b = hova.slice %pairs {axis = 1 : i64, offset = 1 : i64} : tensor<9x2x2xf32> -> tensor<9x1x2xf32>
+      %ba = hova.concat %b, %a {axis = 1 : i64} : tensor<9x1x2xf32>, tensor<9x1x2xf32> -> tensor<9x2x2xf32>
+      %partners = hova.reshape %ba : tensor<9x2x2xf32> -> tensor<1x9x4xf32>
+      %turned = hova.multiply %partners, %s : tensor<1x9x4xf32>, tensor<9x4xf32>
+      %y = hova.add %kept, %turned
+          {hova.rewrites = {"hova-normalize-rotations" = {fired = false, fires_if = "partners are neighbours, or a linear of its own makes what is rotated, and scores with keys that are rotated alike alone read it", why = "partners are 2 columns apart, and their order is read"}}}
+          : tensor<1x9x4xf32>, tensor<1x9x4xf32>
+      return %y : tensor<1x9x4xf32>
+    }
+    ```
+  }];
+  let dependentDialects = ["::hova::HovaDialect"];
+}
+
 def NormalizeProjectionsPass : Pass<"hova-normalize-projections", "::mlir::func::FuncOp"> {
   let summary = "Merge linears of the same input into one";
   let description = [{

@@ -12,6 +12,7 @@ void hova::buildNormalizePhase(PhaseBuilder &phase) {
   // Composed linears read what the first one reads: they merge after this.
   // Weights are composed before they are rounded to a storage type.
   phase.addOptional(createNormalizeLinearChainsPass());
+  phase.add(createNormalizeRotationsPass());
   // Keys and values that one projection shares are recognised by identity.
   phase.add(createCSEPass());
   phase.addOptional(createNormalizeTokenProjectionsPass());

@@ -34,7 +34,7 @@ static LogicalResult checkColumns(KernelOp kernel) {
   for (StageOp stage : kernel.getBody().getOps<StageOp>()) {
     for (Operation *op : stage.getComputeOps()) {
       bool isRest = op != stage.getAnchor();
-      if (isRest ? !isa<TileOpInterface, SliceOp>(op)
+      if (isRest ? !joinsTiles(op) && !isa<SliceOp>(op)
                  : !isFirst || !isa<LinearOp>(op)) {
         return op->emitOpError("is not part of the one product of a kernel "
                                "that divides strips of columns");

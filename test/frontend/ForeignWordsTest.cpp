@@ -60,7 +60,8 @@ INSTANTIATE_TEST_SUITE_P(
                        "its first half: block \"rms_norm\" of "
                        "docs/description.md"),
         op("RMSNorm", "block \"rms_norm\""), op("silu", "block \"silu\""),
-        op("SwiGLU", "block \"swiglu\""), op("rope", "block \"rope\""),
+        op("SwiGLU", "feed_forward with \"gate\": true"),
+        op("rope", "or the operator rotate"),
         op("conv2d", "compose it as unfold, then linear: block \"conv2d\""),
         op("subtract", "block \"subtract\""),
         op("batch_norm", "block \"batch_norm\""),

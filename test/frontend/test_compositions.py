@@ -30,11 +30,6 @@ def rms_norm(x, w):
     return x / numpy.sqrt((x * x).mean(-1, keepdims=True) + 1e-6) * w["y.gain.weight"]
 
 
-def swiglu(x, w):
-    gate = x @ w["y.gate.weight"]
-    return gate * sigmoid(gate) * (x @ w["y.up.weight"]) @ w["y.down.weight"]
-
-
 def conv2d(image, w):
     kernels = w["y.out.weight"].reshape(2, 3, 3, 4)
     padded = numpy.pad(image, ((0, 0), (0, 0), (1, 1), (1, 1)))
@@ -46,22 +41,11 @@ def conv2d(image, w):
     return numpy.stack(rows, axis=1) + w["y.out.bias"]
 
 
-def rope(x, _):
-    batch, length, _ = x.shape
-    z = x.reshape(batch, length, 2, 3, 2)
-    z = z[..., 0] + 1j * z[..., 1]
-    angle = numpy.arange(length)[:, None] / 10000 ** (numpy.arange(3) * 2 / 6)
-    z = z * numpy.exp(1j * angle)[None, :, None, :]
-    return numpy.stack([z.real, z.imag], axis=-1).reshape(x.shape)
-
-
 # Shapes of the inputs, arguments, and the meaning.
 CASES = {
     "rms_norm": ({"x": [2, 3, 8]}, {"width": 8}, rms_norm),
     "silu": ({"x": [2, 3, 8]}, {}, lambda x, w: x * sigmoid(x)),
-    "swiglu": ({"x": [2, 3, 8]}, {"hidden": 5, "width": 4}, swiglu),
     "conv2d": ({"x": [2, 2, 5, 6]}, {"kernel": 3, "stride": 2, "padding": 1, "width": 4}, conv2d),
-    "rope": ({"x": [2, 5, 12]}, {"batch": 2, "length": 5, "heads": 2, "head_width": 6}, rope),
     "subtract": ({"x": [2, 3, 8], "z": [2, 3, 8]}, {}, lambda x, z, w: x - z),
     "batch_norm": (
         {"x": [2, 3, 8]},
@@ -74,9 +58,7 @@ CASES = {
 WORDS = {
     "rms_norm": "RMSNorm",
     "silu": "SiLU",
-    "swiglu": "GLU",
     "conv2d": "Conv2d",
-    "rope": "rotary_embedding",
     "subtract": "sub",
     "batch_norm": "BatchNorm1d",
 }
@@ -128,11 +110,6 @@ def test_block_computes_it(name, tmp_path):
     if name == "rms_norm":
         weights["y.norm.gain"] = numpy.ones(16, numpy.float32)
         weights["y.norm.bias"] = numpy.zeros(16, numpy.float32)
-    if name == "rope":
-        i, k = numpy.arange(5)[:, None], numpy.arange(3)
-        angle = i / 10000 ** (k * 2 / 6)
-        table = numpy.stack([numpy.sin(angle), numpy.cos(angle)], axis=-1)
-        weights["y.table.weight"] = table.reshape(5, 6).astype(numpy.float32)
     command = ["evaluate", model, "--output-dir", tmp_path]
     if weights:
         save_file(weights, tmp_path / "w.safetensors")

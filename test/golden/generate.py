@@ -20,6 +20,7 @@ import image_cases
 import layer_cases
 import model_cases
 import performer_cases
+import rotary_cases
 import score_cases
 import window_cases
 
@@ -28,7 +29,7 @@ FOLDER = pathlib.Path(__file__).parent / "vectors"
 
 def all_cases():
     for group in (attention_cases, performer_cases, window_cases, image_cases,
-                  layer_cases, score_cases, model_cases):
+                  layer_cases, rotary_cases, score_cases, model_cases):
         yield from group.cases()
 
 

@@ -118,9 +118,12 @@ class Net:
         shift = self.weight(path + ".bias", width, scale=0.25)
         return self.keep(oracle.layer_norm(x, gain, shift, eps))
 
-    def feed_forward(self, path, x, hidden, activation, width=None, bias=True):
-        inner = self.linear(path + ".hidden", x, hidden, bias)
+    def feed_forward(self, path, x, hidden, activation, width=None, bias=True,
+                     gate=False):
+        inner = self.linear(path + (".gate" if gate else ".hidden"), x, hidden, bias)
         inner = self.activation(inner, activation)
+        if gate:
+            inner = self.keep(inner * self.linear(path + ".hidden", x, hidden, bias))
         return self.linear(path + ".output", inner, width or x.shape[-1], bias)
 
     def head_reweight(self, path, h, x):
@@ -152,7 +155,7 @@ class Net:
         self, path, query, heads, key=None, value=None, head_width=None,
         key_head_width=None, value_head_width=None, width=None, bias=True,
         key_bias=None, output_bias=None, horizontal=False, vertical=None,
-        key_value_heads=None, **score_options,
+        key_value_heads=None, rotary=None, **score_options,
     ):
         """MHA with horizontal attention on the heads and a vertical gate.
 
@@ -167,6 +170,8 @@ class Net:
 
         def project(name, x, count, size, bias):
             y = self.linear(f"{path}.{name}", x, count * size, bias)
+            if rotary and name != "value":
+                y = self.keep(oracle.rotate(y, heads=count, **rotary))
             return oracle.split_heads(y, count)
 
         groups = key_value_heads or heads

@@ -343,6 +343,26 @@ def sinusoid(length, width, layout="interleaved", base=10000.0):
     return table.astype(np.float32).astype(np.float64)
 
 
+def rotate(x, heads, cosines, sines, pairs="halves"):
+    """RoFormer, Eq. 34: pairs of columns as complex numbers, turned by theirs."""
+    batch, tokens, width = x.shape
+    count, width = cosines.shape[1], width // heads
+    split = x.reshape(batch, tokens, heads, width).copy()
+    turned, rest = split[..., : 2 * count], split[..., 2 * count :]
+    if pairs == "halves":
+        numbers = turned[..., :count] + 1j * turned[..., count:]
+    else:
+        numbers = turned[..., 0::2] + 1j * turned[..., 1::2]
+    numbers = numbers * (cosines + 1j * sines)[None, :, None]
+    parts = [numbers.real, numbers.imag]
+    if pairs == "halves":
+        turned = np.concatenate(parts, axis=-1)
+    else:
+        turned = np.stack(parts, axis=-1).reshape(turned.shape)
+    result = np.concatenate([turned, rest], axis=-1)
+    return result.reshape(x.shape).astype(x.dtype)
+
+
 def patches(image, size):
     """[B, C, H, W] -> [B, N, C size size]; columns c, kh, kw; rows row-major."""
     batch, channels, height, width = image.shape

@@ -41,6 +41,7 @@ FAMILIES = {f"dialect/{name}" for name in ("attention", "dense", "linear_attenti
 FOLDERS = {
     "dialect": set(),
     "dialect/attention": {"dialect", "dialect/dense", "dialect/score"},
+    "dialect/columns": {"dialect", "dialect/dense", "dialect/token"},
     "dialect/dense": {"dialect", "dialect/program"},
     "dialect/evaluate": {"dialect", *FAMILIES},
     "dialect/group": {"dialect"},
@@ -400,6 +401,7 @@ FACTS = ("codegen/cpu/CpuFacts.h", "codegen/cuda/Sm80.h", "codegen/cuda/ProductF
 NO_FIGURES = {
     "passes/tile/Arena.h kArenaAlignment": "the multiple that hova.arena_buffer demands",
     "passes/normalize/PropagateDemandedRows.cpp kTokenAxis": "an axis of a shape",
+    "passes/normalize/NormalizeRotations.cpp kTileColumns": "what tiles of every target divide",
     "codegen/ErrorFunction.h kErrorFunctionTail": "a polynomial",
     "codegen/JsonText.cpp kMostDepth": "a limit of what is written",
     "codegen/LineEdits.cpp kMostPlaces": "work of a comparison of texts",

@@ -42,7 +42,7 @@ static std::optional<Inside> insideOf(LinearOp last) {
       inside.first.insert(linear);
       continue;
     }
-    if (!isa_and_nonnull<TileOpInterface>(maker) || maker->hasAttr(kSiteAttr)) {
+    if (!joinsTiles(maker) || maker->hasAttr(kSiteAttr)) {
       return std::nullopt;
     }
     if (inside.elementwise.insert(maker)) {

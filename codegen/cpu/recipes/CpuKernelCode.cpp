@@ -35,7 +35,7 @@ static LogicalResult emitStage(KernelEmitter &emitter, Operation *anchor) {
   if (auto recipe = dyn_cast<CpuRecipeOpInterface>(anchor)) {
     return recipe.emitLoops(emitter);
   }
-  if (!isa<TileOpInterface>(anchor)) {
+  if (!joinsTiles(anchor)) {
     return anchor->emitOpError("has no recipe for a CPU: attach one with "
                                "attachRecipe, or implement TileOpInterface if "
                                "it is element-wise");
@@ -124,7 +124,7 @@ LogicalResult CpuKernelCode::checkSchedule(KernelOp kernel) const {
   for (StageOp stage : kernel.getBody().getOps<StageOp>()) {
     SmallVector<Operation *> ops = stage.getComputeOps();
     for (Operation *op : llvm::drop_begin(ops)) {
-      if (!isa<TileOpInterface>(op) && !isColumnSlice(op)) {
+      if (!joinsTiles(op) && !isColumnSlice(op)) {
         return op->emitOpError("is not element-wise on the tile of '")
                << stage.getAnchor()->getName() << "', whose stage it shares";
       }

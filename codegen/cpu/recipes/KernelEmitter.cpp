@@ -142,7 +142,12 @@ void computeTiles(OpBuilder &builder, ArrayRef<Operation *> ops, Value tile,
         Value known = tiles.lookup(operand);
         operands.push_back(known ? known : load(op, operand));
       }
-      made = cast<TileOpInterface>(op).emitTile(builder, operands);
+      auto tileOp = cast<TileOpInterface>(op);
+      if (tileOp.getScope() == TileScope::pair) {
+        operands.push_back(
+            TileExchangeOp::create(builder, op->getLoc(), operands.front()));
+      }
+      made = tileOp.emitTile(builder, operands);
     }
     store(op, made);
   }
@@ -209,15 +214,32 @@ Expr KernelEmitter::loadTile(Value tensor, ArrayRef<int64_t> shape,
     column.back() = 1;
     return loadTile(tensor, column, {place.row, 0, place.rows}).broadcast(type);
   }
+  if (!dims.empty() && dims.back() != shape.back()) {
+    // Its columns repeat, from multiples of the tile's lanes on.
+    assert(dims.back() % place.lanes == 0 &&
+           "columns of a table do not line up");
+    SmallVector<int64_t> period(shape);
+    period.back() = dims.back();
+    TilePlace within = place;
+    within.column = place.column % dims.back();
+    return loadTile(tensor, period, within);
+  }
   if (tableRows == staticSize(shape.drop_back())) {
     return compute<TileLoadOp>(type, buffer(tensor), place.row, place.column,
                                columnsOf(place), rowTable(tensor));
   }
   // A table with fewer rows repeats: one of its rows, or one row for all (a
   // vector).
-  assert((tableRows == 1 || place.rows == 1) &&
-         "rows of a table do not line up");
   TilePlace only = place;
+  if (tableRows != 1 && place.rows != 1) {
+    SmallVector<Value> rows;
+    only.rows = 1;
+    for (int64_t row = 0; row < place.rows; ++row) {
+      only.row = place.row + row;
+      rows.push_back(loadTile(tensor, shape, only));
+    }
+    return compute<TileStackOp>(type, rows);
+  }
   only.row = repeatedRow(place.row, dims, shape);
   only.rows = 1;
   return load(buffer(tensor), only).broadcast(type);

@@ -94,7 +94,7 @@ static bool canReadAnywhere(Value value) {
     }
     auto recipe = dyn_cast<CpuRecipeOpInterface>(user);
     return recipe ? recipe.readsRowsAnywhere(use.getOperandNumber())
-                  : isa<TileOpInterface>(user);
+                  : joinsTiles(user);
   });
 }
 

@@ -90,8 +90,8 @@ static int64_t countSequences(Operation *op) {
     return slice.takesColumns() ? count : 0;
   }
   auto recipe = dyn_cast<CpuRecipeOpInterface>(op);
-  bool takesPart = recipe ? recipe.keepsTokensInLanes()
-                          : isa<TileOpInterface>(op) && linesUp(op);
+  bool takesPart =
+      recipe ? recipe.keepsTokensInLanes() : isElementwise(op) && linesUp(op);
   return takesPart ? count : 0;
 }
 

@@ -76,7 +76,7 @@ private:
     if (dividesColumns && !anchors.empty()) {
       return 0;
     }
-    if (isa<TileOpInterface>(op)) {
+    if (joinsTiles(op)) {
       int64_t joined = -1;
       for (Value operand : op->getOperands()) {
         joined = std::max(joined, stageOf(operand));
@@ -106,9 +106,11 @@ private:
       if (!isTile && stageOf(operand) >= stage) {
         return false; // a slice of the stage's own result is not stored yet
       }
-      // A table that repeats every few rows lines up with single rows only.
+      // A table that repeats every few rows lines up with single rows only:
+      // rows of a tile are read one by one where a stage of its own costs more.
       int64_t rows = staticSize(shapeOf(operand).drop_back());
-      if (!rowTiles && rows != 1 && rows != staticSize(shape.drop_back())) {
+      if (!rowTiles && isElementwise(op) && rows != 1 &&
+          rows != staticSize(shape.drop_back())) {
         return false;
       }
     }

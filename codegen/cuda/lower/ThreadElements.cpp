@@ -211,6 +211,23 @@ void ThreadEmitter::emitBody(Block &body) {
   b.setLoc(body.getParentOp()->getLoc());
 }
 
+/// Registers of f32 hold an element each, those of a row beside each other.
+LogicalResult ThreadEmitter::emitExchange(GroupExchangeOp op) {
+  SmallVector<int64_t> columns = fragment(op.getTile().getType()).columns;
+  for (size_t c = 0; c < columns.size(); c += 2) {
+    if (c + 1 == columns.size() || columns[c] % 2 != 0 ||
+        columns[c + 1] != columns[c] + 1) {
+      return op.emitOpError("expects neighbours in one thread");
+    }
+  }
+  Values exchanged = parts.lookup(op.getTile());
+  for (size_t i = 0; i < exchanged.size(); i += 2) {
+    std::swap(exchanged[i], exchanged[i + 1]);
+  }
+  parts[op.getResult()] = exchanged;
+  return success();
+}
+
 Value ThreadEmitter::mapElement(GroupMapOp op, const Fragment &held, size_t r,
                                 size_t c) {
   Block &body = op.getBody().front();

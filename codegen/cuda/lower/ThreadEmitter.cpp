@@ -354,6 +354,8 @@ LogicalResult ThreadEmitter::emitOp(Operation &op) {
           [&](GroupReduceOp reduce) { return emitReduce(reduce); })
       .Case<GroupTransposeOp>(
           [&](GroupTransposeOp transpose) { return emitTranspose(transpose); })
+      .Case<GroupExchangeOp>(
+          [&](GroupExchangeOp op) { return emitExchange(op); })
       .Case<GroupMapOp>([&](GroupMapOp op) { return emitMap(op); })
       .Case<GroupWhereOp>([&](GroupWhereOp op) { return emitWhere(op); })
       .Case<scf::ForOp>([&](scf::ForOp loop) { return emitLoop(loop); })

@@ -198,6 +198,7 @@ private:
   // Elements (ThreadElements.cpp).
   mlir::LogicalResult emitReduce(GroupReduceOp op);
   mlir::LogicalResult emitTranspose(GroupTransposeOp op);
+  mlir::LogicalResult emitExchange(GroupExchangeOp op);
   mlir::LogicalResult emitMap(GroupMapOp op);
   mlir::Value mapElement(GroupMapOp op, const Fragment &held, size_t r,
                          size_t c);

@@ -62,7 +62,7 @@ LogicalResult CudaKernelCode::checkSchedule(KernelOp kernel) const {
   for (Operation *op : llvm::drop_begin(ops)) {
     bool joins = (joinsHeads(op) && holdsHeads(stage.getAnchor())) ||
                  (joinsRows(op) && canHoldRows(stage.getAnchor()));
-    if (!joins && !isa<TileOpInterface>(op) && !isColumnSlice(op)) {
+    if (!joins && !joinsTiles(op) && !isColumnSlice(op)) {
       return op->emitOpError("has no code for a GPU in the kernel of '")
              << stage.getAnchor()->getName() << "'";
     }

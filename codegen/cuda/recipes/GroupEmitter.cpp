@@ -136,15 +136,24 @@ Value GroupEmitter::load(Value tensor, ArrayRef<int64_t> shape,
       return repeatedRow(row, held, shape);
     };
   }
-  if (sourceRow) {
+  int64_t period = shapeOf(tensor).empty() ? 1 : shapeOf(tensor).back();
+  bool repeats = !oneColumn && period != shape.back();
+  Expr first = oneColumn ? Expr(0) : place.column;
+  if (repeats && period % tile.columns() == 0) {
+    // The tile lies within one period.
+    first = first % period;
+    repeats = false;
+  }
+  if (sourceRow || repeats) {
     return b.gather(tile, from, [&](Expr i, Expr j) {
-      Expr row = sourceRow(place.row + i);
-      return std::pair(row, oneColumn ? Expr(0) : place.column + j);
+      Expr row = oneRow ? Expr(0) : place.row + i;
+      Expr column = oneColumn ? first : first + j;
+      return std::pair(sourceRow ? sourceRow(row) : row,
+                       repeats ? column % period : column);
     });
   }
-  return b.load(tile, from, oneRow ? Expr(0) : place.row,
-                oneColumn ? Expr(0) : place.column, oneRow || place.rowsInside,
-                oneColumn || place.columnsInside);
+  return b.load(tile, from, oneRow ? Expr(0) : place.row, first,
+                oneRow || place.rowsInside, oneColumn || place.columnsInside);
 }
 
 /// What an element-wise operation makes of one element of each operand: it
@@ -167,6 +176,12 @@ Value GroupEmitter::compute(Operation *op, const Place &place,
     Value tile = tiles.lookup(operand);
     operands.push_back(tile ? tile
                             : load(operand, shapeOf(op->getResult(0)), place));
+  }
+  if (cast<TileOpInterface>(op).getScope() == TileScope::pair) {
+    Value wide = b.map(
+        place.type, operands.front(),
+        [&](KernelBuilder::Elements x, Expr, Expr) { return widen(b, x[0]); });
+    operands.push_back(b.exchange(wide));
   }
   return b.map(place.type, operands,
                [&](KernelBuilder::Elements x, Expr, Expr) {

@@ -105,6 +105,10 @@ Value KernelBuilder::fill(Type result, double value) {
   return map(result, {}, [&](Elements, Expr, Expr) { return constant; });
 }
 
+Value KernelBuilder::exchange(Value tile) {
+  return GroupExchangeOp::create(*this, tile);
+}
+
 Value KernelBuilder::slots(std::array<int64_t, 3> shape, Type element) {
   return GroupAllocOp::create(*this,
                               SlotsType::get(getContext(), shape, element));

@@ -60,6 +60,8 @@ public:
   mlir::Value combineRows(Combine combine, mlir::Value column,
                           mlir::Value terms);
   mlir::Value fill(mlir::Type result, double value);
+  /// A tile of f32 whose neighbours have changed places.
+  mlir::Value exchange(mlir::Value tile);
   /// Group memory for boxes of these rows and columns.
   mlir::Value slots(std::array<int64_t, 3> shape, mlir::Type element);
   /// A partial column that only the rows ask for whose `condition` is not 0.

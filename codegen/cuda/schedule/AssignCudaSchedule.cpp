@@ -133,8 +133,7 @@ static bool readsPlaced(OpOperand &use) {
     return llvm::all_of(op->getUses(), readsPlaced);
   }
   auto recipe = dyn_cast<CudaRecipeOpInterface>(op);
-  return recipe ? recipe.readsPlaced(use.getOperandNumber())
-                : isa<TileOpInterface>(op);
+  return recipe ? recipe.readsPlaced(use.getOperandNumber()) : joinsTiles(op);
 }
 
 /// Rows in another order are read by what asks for each by its number, and are

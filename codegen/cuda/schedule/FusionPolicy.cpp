@@ -82,7 +82,7 @@ bool CudaFusionAttr::pays(const Group &kernel, Operation *op,
   bool reads = llvm::any_of(op->getOperands(), [&](Value operand) {
     return isOfGroup(kernel, operand);
   });
-  bool joins = isa<TileOpInterface>(op) && reads;
+  bool joins = joinsTiles(op) && reads;
   if (joinsWholeRows(kernel, op) || (joins && readsColumnsAlike(kernel, op))) {
     return true;
   }
@@ -113,9 +113,9 @@ static bool isReadByNorm(Value value, Operation *product) {
       Operation *other = operand.getDefiningOp();
       return operand == value || !other || other->isBeforeInBlock(product);
     });
-    return isNext && (isa<LayerNormOp>(user) ||
-                      (isa<TileOpInterface>(user) &&
-                       isReadByNorm(user->getResult(0), product)));
+    return isNext &&
+           (isa<LayerNormOp>(user) ||
+            (joinsTiles(user) && isReadByNorm(user->getResult(0), product)));
   });
 }
 

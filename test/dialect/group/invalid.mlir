@@ -349,3 +349,11 @@ func.func @group_gather_c4_tile_is_not_partial(%m: memref<64x128xf32>) {
   }
   return
 }
+
+// -----
+
+func.func @group_exchange_c1_columns_are_even(%t: !hova.tile<64x1xf32, row 4x1>) {
+  // expected-error@+1 {{'hova.group_exchange' op expects a tile of f32 with an even number of columns that is not partial, got '!hova.tile<64x1xf32, row 4x1>'}}
+  %r = hova.group_exchange %t : !hova.tile<64x1xf32, row 4x1>
+  return
+}
