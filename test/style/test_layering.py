@@ -35,7 +35,7 @@ SHARED = {
 }
 
 # The families of operations, which whoever makes a program works with.
-FAMILIES = {f"dialect/{name}" for name in ("attention", "dense", "linear_attention", "placement", "program", "score", "token")}
+FAMILIES = {f"dialect/{name}" for name in ("attention", "columns", "dense", "linear_attention", "placement", "program", "score", "token")}
 
 # Folders inside rooms, and which of these folders each may include besides itself.
 FOLDERS = {
