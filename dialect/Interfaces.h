@@ -74,6 +74,7 @@ enum class ResultStorage {
 enum class TileScope {
   element, ///< the element at the same place
   pair,    ///< also its neighbour in the pair of columns 2k and 2k + 1
+  head,    ///< the columns of its head, and a tile holds one head
   row,     ///< all of its row
 };
 

@@ -51,25 +51,32 @@ CudaScheduleAttr scheduleRows(Operation *op) {
   return scheduleWarps(op, columnsOf(op));
 }
 
+/// The most that tiles of a kernel that begins with `anchor` hold.
+static TileScope heldScopeOf(Operation *anchor) {
+  if (auto recipe = dyn_cast<CudaRecipeOpInterface>(anchor)) {
+    return recipe.getHeldScope();
+  }
+  return joinsTiles(anchor) ? TileScope::row : TileScope::element;
+}
+
 bool canHoldRows(Operation *anchor) {
-  auto recipe = dyn_cast<CudaRecipeOpInterface>(anchor);
-  return (recipe ? recipe.makesRows() : joinsTiles(anchor)) &&
+  return heldScopeOf(anchor) == TileScope::row &&
          columnsOf(anchor) <= kMostRowColumns;
 }
 
-bool joinsRows(Operation *op) {
-  auto recipe = dyn_cast<CudaRecipeOpInterface>(op);
-  return recipe && recipe.joinsRows();
-}
-
 bool holdsHeads(Operation *anchor) {
-  auto recipe = dyn_cast<CudaRecipeOpInterface>(anchor);
-  return recipe && recipe.holdsHeads();
+  return heldScopeOf(anchor) == TileScope::head;
 }
 
-bool joinsHeads(Operation *op) {
-  auto recipe = dyn_cast<CudaRecipeOpInterface>(op);
-  return recipe && recipe.joinsHeads();
+/// Nothing where it joins none.
+static std::optional<CudaJoin> joinOf(Operation *op) {
+  auto joining = dyn_cast_or_null<CudaJoinOpInterface>(op);
+  return joining ? joining.getJoin() : std::nullopt;
+}
+
+bool joinsAfter(Operation *op, TileScope scope) {
+  std::optional<CudaJoin> join = joinOf(op);
+  return join && !join->columnsBefore && join->scope == scope;
 }
 
 LogicalResult checkSequences(Operation *op, int64_t sequences, int64_t heads) {
@@ -117,10 +124,11 @@ Operation *scalingOf(Operation *product) {
     return nullptr;
   }
   Value rows = product->getOperand(0);
-  auto scaling = dyn_cast_or_null<CudaRecipeOpInterface>(computing(rows));
-  bool scales = scaling && scaling.getScaledColumns() && rows.hasOneUse() &&
-                recipe.takesFactors(scaling.getScaledColumns());
-  return scales ? scaling.getOperation() : nullptr;
+  Operation *scaling = computing(rows);
+  std::optional<CudaJoin> join = joinOf(scaling);
+  bool scales = join && join->columnsBefore && rows.hasOneUse() &&
+                recipe.takesBefore(join->columnsBefore);
+  return scales ? scaling : nullptr;
 }
 
 Operation *tileAnchorOf(ArrayRef<Operation *> ops) {

@@ -31,6 +31,24 @@ struct Grid {
   int64_t x = 1, y = 1, z = 1;
 };
 
+/// How the code of a kernel reads an operand.
+struct OperandReads {
+  /// Rows may stand in another order (`GroupEmitter::load`,
+  /// `GroupEmitter::rowMap`).
+  bool placed = false;
+  /// A weight `[in, out]` is read as `[out][in]`.
+  bool transposed = false;
+};
+
+/// How an operation joins a kernel of another one.
+struct CudaJoin {
+  TileScope scope;
+  /// Of what stands in front of operand 0 of the operation that the kernel
+  /// begins with: how many columns beside each other have one factor. 0: it
+  /// stands after the result.
+  int64_t columnsBefore = 0;
+};
+
 } // namespace hova
 
 #include "codegen/cuda/Recipe.h.inc"
@@ -71,8 +89,14 @@ CudaScheduleAttr scheduleRows(mlir::Operation *op);
 /// Whether blocks of a kernel that begins with `anchor` can have whole rows of
 /// its result.
 bool canHoldRows(mlir::Operation *anchor);
-/// Whether `op` may join such a kernel by whole rows of operand 0.
-bool joinsRows(mlir::Operation *op);
+/// Whether `op` joins a kernel whose tiles hold so much of operand 0, after it.
+bool joinsAfter(mlir::Operation *op, TileScope scope);
+inline bool joinsRows(mlir::Operation *op) {
+  return joinsAfter(op, TileScope::row);
+}
+inline bool joinsHeads(mlir::Operation *op) {
+  return joinsAfter(op, TileScope::head);
+}
 /// Whether heads with so many columns are boxes; an error on `op` if not.
 mlir::LogicalResult checkHeadWidths(mlir::Operation *op,
                                     llvm::ArrayRef<int64_t> widths,
@@ -80,8 +104,6 @@ mlir::LogicalResult checkHeadWidths(mlir::Operation *op,
 /// Whether blocks of a kernel that begins with `anchor` have rows of one head
 /// of its result, which others may join.
 bool holdsHeads(mlir::Operation *anchor);
-/// Whether `op` may join such a kernel by heads of operand 0.
-bool joinsHeads(mlir::Operation *op);
 /// Whether so many sequences, and heads, can be axes of a grid.
 mlir::LogicalResult checkSequences(mlir::Operation *op, int64_t sequences,
                                    int64_t heads = 1);

@@ -39,65 +39,50 @@ def Hova_CudaRecipeOpInterface : OpInterface<"CudaRecipeOpInterface"> {
       stores what is read elsewhere.
     }], "void", "emitGroup", (ins "::hova::GroupEmitter &":$emitter)>,
     InterfaceMethod<[{
-      Whether `emitGroup` makes the tile of `GroupEmitter::tilePlace`, whatever
-      columns the schedule has: with all of them a block has whole rows.
-    }], "bool", "makesRows", (ins), "", "return false;">,
+      The most that the tile of a block holds of the result. `row`: `emitGroup`
+      makes the tile of `GroupEmitter::tilePlace`, whatever columns the schedule
+      has, and with all of them a block has whole rows. `head`: a block has rows of
+      one head, which `emitGroup` gives to `GroupEmitter::finishHead`.
+    }], "::hova::TileScope", "getHeldScope", (ins), "",
+      "return ::hova::TileScope::pair;">,
     InterfaceMethod<[{
-      Whether the operation may join a kernel whose blocks have whole rows of
-      operand 0, and `emitJoined` writes it.
-    }], "bool", "joinsRows", (ins), "", "return false;">,
+      Whether an operation that multiplies every so many columns beside each other
+      of operand 0 with a factor may stand in front of it: the kernel reads what
+      that one reads, and multiplies it on the way (`scalingOf`).
+    }], "bool", "takesBefore", (ins "int64_t":$columns), "", "return false;">,
     InterfaceMethod<[{
-      The tile of the result, of f32, at the place of `rows`, the tile of operand
-      0. Columns after the last are anything in both.
-    }], "::mlir::Value", "emitJoined",
-      (ins "::hova::GroupEmitter &":$emitter, "::mlir::Value":$rows,
-           "const ::hova::GroupPlace &":$place), "",
-      "llvm_unreachable(\"joins no rows\");">,
+      How the kernel may read operand `index`.
+    }], "::hova::OperandReads", "getReads", (ins "unsigned":$index), "",
+      "return {};">,
+  ];
+}
+
+def Hova_CudaJoinOpInterface : OpInterface<"CudaJoinOpInterface"> {
+  let cppNamespace = "::hova";
+  let description = [{
+    How an operation joins a kernel that another one begins, where the tile that
+    blocks hold has more than elements (`TileScope`). It is attached beside a
+    recipe, since a kernel may begin with the operation too. Policies compare what a
+    tile holds with what an operation needs, so that neither names the other.
+  }];
+  let methods = [
     InterfaceMethod<[{
-      Whether a block has rows of one head of the result, and `emitGroup` gives
-      them to `GroupEmitter::finishHead`.
-    }], "bool", "holdsHeads", (ins), "", "return false;">,
+      What the operation needs, and where it stands. Nothing where, as it is, it
+      joins no kernel.
+    }], "std::optional<::hova::CudaJoin>", "getJoin">,
     InterfaceMethod<[{
-      Whether the operation may join a kernel whose blocks have rows of one head
-      of operand 0, and `bringForHead` and `emitJoinedHead` write it.
-    }], "bool", "joinsHeads", (ins), "", "return false;">,
+      Begins to copy what is needed besides the tile to shared memory
+      (`GroupEmitter::bring`), before the kernel does anything.
+    }], "void", "bring", (ins "::hova::GroupEmitter &":$emitter), "", "return;">,
     InterfaceMethod<[{
-      Begins to copy what is needed besides the head to group memory
-      (`GroupEmitter::bring`), before the anchor does anything.
-    }], "void", "bringForHead", (ins "::hova::GroupEmitter &":$emitter), "",
-      "llvm_unreachable(\"joins no heads\");">,
-    InterfaceMethod<[{
-      Writes what it makes of the block's head: of `rows`, a tile of f32 of
-      operand 0 as a product leaves it, from row `row` of the block's sequence on.
-    }], "void", "emitJoinedHead",
-      (ins "::hova::GroupEmitter &":$emitter, "::mlir::Value":$rows,
-           "::mlir::Value":$row), "",
-      "llvm_unreachable(\"joins no heads\");">,
-    InterfaceMethod<[{
-      How many columns beside each other of operand 0 are multiplied with one
-      factor for each row, where that is all that the operation does; 0: it does
-      something else. A product that reads the result alone may do it to the rows
-      that it copies.
-    }], "int64_t", "getScaledColumns", (ins), "", "return 0;">,
-    InterfaceMethod<[{
-      Writes the factors of rows from `row` on to group memory: slots of one box,
+      Writes what it makes of `tile`, of f32, at `place` of operand 0. After a
+      `row` it is the tile of the result, and columns after the last are anything
+      in both. After a `head` it stores the result itself. What stands in front of
+      a product gets no tile and gives the factors of its rows: slots of one box,
       of the schedule's rows and a column for each factor.
-    }], "::mlir::Value", "emitFactors",
-      (ins "::hova::GroupEmitter &":$emitter, "::mlir::Value":$row), "",
-      "llvm_unreachable(\"scales no columns\");">,
-    InterfaceMethod<[{
-      Whether the kernel may multiply what it reads of operand 0 with factors of
-      its columns (`scalingOf`), so many of which have one.
-    }], "bool", "takesFactors", (ins "int64_t":$columns), "", "return false;">,
-    InterfaceMethod<[{
-      Whether the kernel may read rows of operand `index` in another order
-      (`GroupEmitter::load`, `GroupEmitter::rowMap`).
-    }], "bool", "readsPlaced", (ins "unsigned":$index), "", "return false;">,
-    InterfaceMethod<[{
-      Whether the kernel reads operand `index`, a weight `[in, out]`, as
-      `[out][in]`.
-    }], "bool", "readsTransposed", (ins "unsigned":$index), "",
-      "return false;">,
+    }], "::mlir::Value", "emitOn",
+      (ins "::hova::GroupEmitter &":$emitter, "::mlir::Value":$tile,
+           "const ::hova::GroupPlace &":$place)>,
   ];
 }
 

@@ -223,9 +223,11 @@ struct AttentionRecipe
                          e.schedule.getColumns());
     e.finishHead(tile, row);
   }
-  bool holdsHeads(Operation *op) const {
+  TileScope getHeldScope(Operation *op) const {
     auto attention = cast<AttentionOp>(op);
-    return !attention.givesScoresAlone() && !attention.getBlock();
+    return attention.givesScoresAlone() || attention.getBlock()
+               ? TileScope::pair
+               : TileScope::head;
   }
 };
 } // namespace

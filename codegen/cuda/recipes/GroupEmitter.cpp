@@ -212,15 +212,16 @@ void GroupEmitter::bring(Operation *op, Value matrix, int64_t rows,
 
 KernelBuilder::Values GroupEmitter::bringForHeads() {
   for (Operation *op : llvm::drop_begin(stage)) {
-    cast<CudaRecipeOpInterface>(op).bringForHead(*this);
+    cast<CudaJoinOpInterface>(op).bring(*this);
   }
   return takeTokens();
 }
 
 void GroupEmitter::finishHead(Value tile, Expr row) {
+  GroupPlace place = {cast<TileType>(tile.getType()), row.in(b), 0};
   for (Operation *op : llvm::drop_begin(stage)) {
     b.setLoc(op->getLoc());
-    cast<CudaRecipeOpInterface>(op).emitJoinedHead(*this, tile, row.in(b));
+    cast<CudaJoinOpInterface>(op).emitOn(*this, tile, place);
   }
 }
 
@@ -242,7 +243,7 @@ void GroupEmitter::finishAndStore(Value tile, const Place &anchorPlace) {
     } else if (slice && tiles.count(slice.getX())) {
       tiles[result] = tiles[slice.getX()];
     } else if (joinsRows(op)) {
-      tiles[result] = cast<CudaRecipeOpInterface>(op).emitJoined(
+      tiles[result] = cast<CudaJoinOpInterface>(op).emitOn(
           *this, tiles.lookup(op->getOperand(0)), place);
     } else {
       tiles[result] = compute(op, place, tiles);

@@ -142,27 +142,32 @@ struct HeadLogitsRecipe
   void emitGroup(Operation *op, GroupEmitter &emitter) const {
     emitLogits(emitter, cast<HeadLogitsOp>(op));
   }
-  bool readsPlaced(Operation *, unsigned index) const { return index == 0; }
+  OperandReads getReads(Operation *, unsigned index) const {
+    return {/*placed=*/index == 0};
+  }
+};
 
-  // By the heads of an attention, whose result stays in registers.
-
-  bool joinsHeads(Operation *op) const {
+/// By the heads of an attention, whose result stays in registers.
+struct HeadLogitsJoin
+    : CudaJoinOpInterface::ExternalModel<HeadLogitsJoin, HeadLogitsOp> {
+  std::optional<CudaJoin> getJoin(Operation *op) const {
     auto logitsOp = cast<HeadLogitsOp>(op);
     ArrayRef<int64_t> weight = shapeOf(logitsOp.getHeadWeight());
     Type element = getElementTypeOrSelf(logitsOp.getHeadsIn());
     int64_t bytes = boxColumns(weight[0]) * boxColumns(weight[1]) *
                     element.getIntOrFloatBitWidth() / 8;
-    return bytes <= kMostLogitBytes &&
-           getElementTypeOrSelf(logitsOp.getShift()).isF32();
+    bool fits = bytes <= kMostLogitBytes &&
+                getElementTypeOrSelf(logitsOp.getShift()).isF32();
+    return fits ? std::optional(CudaJoin{TileScope::head}) : std::nullopt;
   }
-  void bringForHead(Operation *op, GroupEmitter &e) const {
+  void bring(Operation *op, GroupEmitter &e) const {
     auto logitsOp = cast<HeadLogitsOp>(op);
     ArrayRef<int64_t> weight = shapeOf(logitsOp.getHeadWeight());
     e.bring(op, e.matrix(logitsOp.getHeadWeight()), boxColumns(weight[0]),
             channelsAtOnce(weight[1]));
   }
-  void emitJoinedHead(Operation *op, GroupEmitter &e, Value rows,
-                      Value row) const {
+  Value emitOn(Operation *op, GroupEmitter &e, Value rows,
+               const GroupPlace &place) const {
     auto logitsOp = cast<HeadLogitsOp>(op);
     KernelBuilder &b = e.b;
     auto type = cast<TileType>(rows.getType());
@@ -175,10 +180,11 @@ struct HeadLogitsRecipe
     int64_t channels = channelsAtOnce(shapeOf(logitsOp.getHeadWeight())[1]);
     Value logits = emitLogits(
         e, logitsOp, {head, Value()}, e.brought(op),
-        e.sequenceOf(logitsOp.getShift()), row, inside,
+        e.sequenceOf(logitsOp.getShift()), place.row, inside,
         type.with({type.rows(), channels}, b.f32(), type.getDistribution()));
-    b.store(logits, e.sequenceOf(logitsOp.getResult()), row, e.block(1), inside,
-            true);
+    b.store(logits, e.sequenceOf(logitsOp.getResult()), place.row, e.block(1),
+            inside, true);
+    return {};
   }
 };
 
@@ -188,13 +194,22 @@ struct HeadLogitsRecipe
 
 struct ScaleHeadsRecipe : RowsRecipe<ScaleHeadsRecipe, ScaleHeadsOp> {
   void emitGroup(Operation *op, GroupEmitter &e) const;
-  int64_t getScaledColumns(Operation *op) const {
-    auto scaling = cast<ScaleHeadsOp>(op);
-    return shapeOf(scaling.getResult()).back() /
-           shapeOf(scaling.getLogits()).back();
+  OperandReads getReads(Operation *, unsigned index) const {
+    return {/*placed=*/index == 0};
   }
-  bool readsPlaced(Operation *, unsigned index) const { return index == 0; }
-  Value emitFactors(Operation *op, GroupEmitter &e, Value row) const;
+};
+
+/// In front of a product that reads the scaled heads alone.
+struct ScaleHeadsJoin
+    : CudaJoinOpInterface::ExternalModel<ScaleHeadsJoin, ScaleHeadsOp> {
+  std::optional<CudaJoin> getJoin(Operation *op) const {
+    auto scaling = cast<ScaleHeadsOp>(op);
+    int64_t width = shapeOf(scaling.getResult()).back() /
+                    shapeOf(scaling.getLogits()).back();
+    return CudaJoin{TileScope::row, /*columnsBefore=*/width};
+  }
+  Value emitOn(Operation *op, GroupEmitter &e, Value tile,
+               const GroupPlace &place) const;
 };
 
 /// The softmax of rows of logits, as far as columns do not matter.
@@ -248,8 +263,8 @@ void ScaleHeadsRecipe::emitGroup(Operation *op, GroupEmitter &e) const {
 }
 
 /// Warps divide the rows, and write what each head is multiplied with.
-Value ScaleHeadsRecipe::emitFactors(Operation *op, GroupEmitter &e,
-                                    Value row) const {
+Value ScaleHeadsJoin::emitOn(Operation *op, GroupEmitter &e, Value,
+                             const GroupPlace &place) const {
   auto scaling = cast<ScaleHeadsOp>(op);
   KernelBuilder &b = e.b;
   ArrayRef<int64_t> shape = shapeOf(scaling.getLogits());
@@ -257,8 +272,8 @@ Value ScaleHeadsRecipe::emitFactors(Operation *op, GroupEmitter &e,
   auto type = TileType::get(b.getContext(), {rows, columns}, b.f32(),
                             TileDistribution::row, e.schedule.warps(), 1);
   RowSoftmax softmax =
-      emitRowSoftmax(b, type, e.matrix(scaling.getLogits()), row, shape.back(),
-                     staticSize(shape.drop_back()) % rows == 0);
+      emitRowSoftmax(b, type, e.matrix(scaling.getLogits()), place.row,
+                     shape.back(), staticSize(shape.drop_back()) % rows == 0);
   Value shares = b.map(type, {softmax.powers, softmax.inverse},
                        [](Elements x, Expr, Expr) { return x[0] * x[1]; });
   Value slots = b.slots({1, rows, columns}, b.f32());
@@ -273,7 +288,9 @@ Value ScaleHeadsRecipe::emitFactors(Operation *op, GroupEmitter &e,
 namespace {
 struct NormalizeHeadsRecipe
     : RowsRecipe<NormalizeHeadsRecipe, NormalizeHeadsOp> {
-  bool readsPlaced(Operation *, unsigned index) const { return index == 0; }
+  OperandReads getReads(Operation *, unsigned index) const {
+    return {/*placed=*/index == 0};
+  }
   void emitGroup(Operation *op, GroupEmitter &e) const;
 };
 } // namespace
@@ -318,9 +335,9 @@ void NormalizeHeadsRecipe::emitGroup(Operation *op, GroupEmitter &e) const {
 }
 
 void attachCudaHeadRecipes(MLIRContext &context) {
-  HeadLogitsOp::attachInterface<HeadLogitsRecipe>(context);
+  HeadLogitsOp::attachInterface<HeadLogitsRecipe, HeadLogitsJoin>(context);
   NormalizeHeadsOp::attachInterface<NormalizeHeadsRecipe>(context);
-  ScaleHeadsOp::attachInterface<ScaleHeadsRecipe>(context);
+  ScaleHeadsOp::attachInterface<ScaleHeadsRecipe, ScaleHeadsJoin>(context);
 }
 
 } // namespace hova

@@ -225,8 +225,9 @@ struct KeySummaryRecipe
   void emitGroup(Operation *op, GroupEmitter &e) const {
     KeySummaryWriter(e, cast<KeySummaryOp>(op)).write();
   }
-  bool readsTransposed(Operation *op, unsigned index) const {
-    return op->getOperand(index) == cast<KeySummaryOp>(op).getFeatures();
+  OperandReads getReads(Operation *op, unsigned index) const {
+    bool isTable = op->getOperand(index) == cast<KeySummaryOp>(op).getFeatures();
+    return {/*placed=*/false, /*transposed=*/isTable};
   }
 };
 } // namespace

@@ -42,10 +42,18 @@ struct NormRecipe : RowsRecipe<NormRecipe, LayerNormOp> {
                    [&](Elements x, Expr, Expr) { return widen(e.b, x[0]); });
     e.finishAndStore(emitNorm(e, norm, rows, place), place);
   }
-  bool makesRows(Operation *) const { return true; }
-  bool joinsRows(Operation *) const { return true; }
-  Value emitJoined(Operation *op, GroupEmitter &e, Value rows,
-                   const GroupPlace &place) const {
+  TileScope getHeldScope(Operation *) const { return TileScope::row; }
+  OperandReads getReads(Operation *, unsigned index) const {
+    return {/*placed=*/index == 0};
+  }
+};
+
+struct NormJoin : CudaJoinOpInterface::ExternalModel<NormJoin, LayerNormOp> {
+  std::optional<CudaJoin> getJoin(Operation *) const {
+    return CudaJoin{TileScope::row};
+  }
+  Value emitOn(Operation *op, GroupEmitter &e, Value rows,
+               const GroupPlace &place) const {
     auto norm = cast<LayerNormOp>(op);
     if (!place.columnsInside) {
       int64_t width = shapeOf(norm.getResult()).back();
@@ -55,12 +63,11 @@ struct NormRecipe : RowsRecipe<NormRecipe, LayerNormOp> {
     }
     return emitNorm(e, norm, rows, place);
   }
-  bool readsPlaced(Operation *, unsigned index) const { return index == 0; }
 };
 } // namespace
 
 void attachCudaNormRecipe(MLIRContext &context) {
-  LayerNormOp::attachInterface<NormRecipe>(context);
+  LayerNormOp::attachInterface<NormRecipe, NormJoin>(context);
 }
 
 } // namespace hova

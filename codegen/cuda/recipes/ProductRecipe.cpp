@@ -44,14 +44,14 @@ static void scaleBoxes(GroupEmitter &e, Value boxes, Value factors,
 /// The product with rows that something scales, while they and the first parts
 /// of the weight are on their way.
 static Value emitScaledProduct(GroupEmitter &e, LinearOp op,
-                               CudaRecipeOpInterface scaling,
+                               CudaJoinOpInterface scaling,
                                const GroupEmitter::Place &place) {
   KernelBuilder &b = e.b;
   Value x = scaling->getOperand(0);
   auto scale = [&](Value boxes, ValueRange copies) {
-    Value factors = scaling.emitFactors(e, place.row);
+    Value factors = scaling.emitOn(e, Value(), place);
     GroupWaitOp::create(b, copies);
-    scaleBoxes(e, boxes, factors, scaling.getScaledColumns());
+    scaleBoxes(e, boxes, factors, scaling.getJoin()->columnsBefore);
   };
   return emitProduct(b, e.schedule, e.matrix(x), e.matrix(op.getWeight()),
                      place.row, place.column, /*isTransposed=*/true,
@@ -63,7 +63,7 @@ static Value emitSums(GroupEmitter &e, LinearOp op,
                       const GroupEmitter::Place &place) {
   Operation *scaling = scalingOf(op);
   Value sums =
-      scaling ? emitScaledProduct(e, op, cast<CudaRecipeOpInterface>(scaling),
+      scaling ? emitScaledProduct(e, op, cast<CudaJoinOpInterface>(scaling),
                                   place)
               : emitProduct(e.b, e.schedule, e.matrix(op.getX()),
                             e.matrix(op.getWeight()), place.row, place.column,
@@ -111,14 +111,14 @@ struct ProductRecipe
     if (Operation *scaling = scalingOf(op)) {
       return scheduleScaledProduct(
           x, rows, inner, shape.back(),
-          cast<CudaRecipeOpInterface>(scaling).getScaledColumns());
+          cast<CudaJoinOpInterface>(scaling).getJoin()->columnsBefore);
     }
     return scheduleProduct(x, rows, inner, shape.back());
   }
   bool takesSchedule(Operation *op, CudaScheduleAttr schedule) const {
     return !scalingOf(op) && isProductSchedule(op->getOperand(0), schedule);
   }
-  bool takesFactors(Operation *op, int64_t columns) const {
+  bool takesBefore(Operation *op, int64_t columns) const {
     Value x = cast<LinearOp>(op).getX();
     return canScaleProduct(getElementTypeOrSelf(x), shapeOf(x).back(), columns);
   }
@@ -130,9 +130,9 @@ struct ProductRecipe
     place.type = emitter.tile(emitter.b.f32(), TileDistribution::product);
     emitter.finishAndStore(emitSums(emitter, cast<LinearOp>(op), place), place);
   }
-  bool readsPlaced(Operation *, unsigned index) const { return index == 0; }
-  bool readsTransposed(Operation *op, unsigned index) const {
-    return index == 1 && !cast<LinearOp>(op).getTransposed();
+  OperandReads getReads(Operation *op, unsigned index) const {
+    return {/*placed=*/index == 0,
+            /*transposed=*/index == 1 && !cast<LinearOp>(op).getTransposed()};
   }
 };
 } // namespace
@@ -203,9 +203,9 @@ struct LinearPartsRecipe
                        partsOp.getResult(),
                        /*isTransposed=*/true, e.rowMap(partsOp.getX()));
   }
-  bool readsPlaced(Operation *, unsigned index) const { return index == 0; }
-  bool readsTransposed(Operation *op, unsigned index) const {
-    return index == 1 && !cast<LinearPartsOp>(op).getTransposed();
+  OperandReads getReads(Operation *op, unsigned index) const {
+    return {/*placed=*/index == 0,
+            /*transposed=*/index == 1 && !cast<LinearPartsOp>(op).getTransposed()};
   }
 };
 
@@ -237,7 +237,7 @@ struct SumPartsRecipe : ElementsRecipe<SumPartsRecipe, SumPartsOp> {
     });
     e.finishAndStore(sum, place);
   }
-  bool makesRows(Operation *) const { return true; }
+  TileScope getHeldScope(Operation *) const { return TileScope::row; }
 };
 
 //===----------------------------------------------------------------------===//
@@ -271,7 +271,9 @@ struct ProjectTokensRecipe
                        e.sequenceOf(projection.getX()), projection.getResult(),
                        /*isTransposed=*/false);
   }
-  bool readsTransposed(Operation *, unsigned index) const { return index == 1; }
+  OperandReads getReads(Operation *, unsigned index) const {
+    return {/*placed=*/false, /*transposed=*/index == 1};
+  }
 };
 } // namespace
 

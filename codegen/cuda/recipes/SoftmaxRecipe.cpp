@@ -107,7 +107,9 @@ struct SoftmaxRecipe
   Grid getGrid(Operation *op, CudaScheduleAttr schedule) const {
     return {gridOfTiles(op, schedule).x, 1, 1};
   }
-  bool readsPlaced(Operation *, unsigned) const { return true; }
+  OperandReads getReads(Operation *, unsigned) const {
+    return {/*placed=*/true};
+  }
   void emitGroup(Operation *op, GroupEmitter &e) const {
     SoftmaxEmitter(e, cast<SoftmaxOp>(op)).emit();
   }

@@ -278,8 +278,9 @@ struct SummaryAttentionRecipe
       SummaryAttentionWriter(e, attention).write();
     }
   }
-  bool readsTransposed(Operation *op, unsigned index) const {
-    return op->getOperand(index) == cast<SummaryAttentionOp>(op).getFeatures();
+  OperandReads getReads(Operation *op, unsigned index) const {
+    bool isTable = op->getOperand(index) == cast<SummaryAttentionOp>(op).getFeatures();
+    return {/*placed=*/false, /*transposed=*/isTable};
   }
 };
 } // namespace

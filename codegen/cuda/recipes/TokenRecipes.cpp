@@ -338,16 +338,15 @@ struct TokenRecipe : ElementsRecipe<TokenRecipe<OpT>, OpT> {
     Place place = emitter.tilePlace(op);
     emitter.finishAndStore(emitTile(emitter, cast<OpT>(op), place), place);
   }
-  bool makesRows(Operation *) const { return true; }
-  bool readsPlaced(Operation *op, unsigned index) const {
-    // Ids are read by token, not by row.
+  TileScope getHeldScope(Operation *) const { return TileScope::row; }
+  OperandReads getReads(Operation *op, unsigned index) const {
     auto structured = dyn_cast<StructuredOpInterface>(op);
-    return structured && !isa<EmbeddingOp>(op) &&
-           structured.getIterationSpace().readsSameRow(index);
-  }
-  bool readsTransposed(Operation *op, unsigned index) const {
     auto embedding = dyn_cast<EmbeddingOp>(op);
-    return embedding && embedding.getTransposed() && index == 1;
+    // Ids are read by token, not by row.
+    return {/*placed=*/structured && !embedding &&
+                structured.getIterationSpace().readsSameRow(index),
+            /*transposed=*/embedding && embedding.getTransposed() &&
+                index == 1};
   }
 };
 

@@ -23,7 +23,7 @@ static int64_t alignmentOf(ImageWeightOp weight) {
 
 static bool readsTransposed(OpOperand &use) {
   auto recipe = dyn_cast<CudaRecipeOpInterface>(use.getOwner());
-  return recipe && recipe.readsTransposed(use.getOperandNumber());
+  return recipe && recipe.getReads(use.getOperandNumber()).transposed;
 }
 
 static const WeightReaders &readers() {

@@ -12,6 +12,7 @@ from kernels import BF16, F16, Case
 from module_cases import F32, ONCE, Numbers, case, gelu_tanh, rounded, sigmoid, softmax
 from product_modules import (product_gate, product_in_parts, product_of_columns, product_of_f32, product_of_scaled_heads, product_of_weight, product_positions, product_residual,
                              project_tokens, sum_of_parts)
+from rotation_modules import rotated_product, rotation
 
 # Heads and rows --------------------------------------------------------------
 
@@ -398,4 +399,6 @@ MODULES = {
     "attention, heads of rows in f16": lambda: heads_of_rows("f16", 61, 4, (14, 10), 2 * F16),
     "attention, heads of rows, f32": lambda: heads_of_rows("f32", 29, 3, (6, 4), 4 * F32),
     "mask of a padding of -1, ids of 64 bits": lambda: padding_mask("i64", False, -1),
+    "rotation": lambda: rotation(3, 5, 96, 6),
+    "product of rotated columns": lambda: rotated_product(2, 45),
 }

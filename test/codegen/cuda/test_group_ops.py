@@ -246,6 +246,22 @@ func.func @kernel(%m: {m}, %r: {m}, %x: index) {{
     assert np.array_equal(both(case, tmp_path), truth)
 
 
+@pytest.mark.parametrize(("lanes", "columns"), [("product 2x2", 128), ("product 4x1", 16), ("row 4x1", 64), ("row 4x1", 128)])
+def test_neighbours_change_places(lanes, columns, tmp_path):
+    source = numbers((64, columns), "f32")
+    truth = source.reshape(64, -1, 2)[:, :, ::-1].reshape(64, columns)
+    t, m = f"!hova.tile<64x{columns}xf32, {lanes}>", f"memref<64x{columns}xf32>"
+    case = written(tmp_path, f"""
+func.func @kernel(%m: {m}, %r: {m}, %x: index) {{
+  %c0 = arith.constant 0 : index
+  %t = hova.group_load %m[%c0, %c0] : {m} -> {t}
+  %u = hova.group_exchange %t : {t}
+  hova.group_store %u, %r[%c0, %c0] : {t}, {m}
+  return
+}}""", [source, np.zeros((64, columns), np.float32)], truth)
+    assert np.array_equal(both(case, tmp_path), truth)
+
+
 # Lanes of a tile, its extents, and the extents of the matrix: what many threads hold is written by one.
 ALONE = [
     ("product 2x2", (64, 1), (50, 1)),
