@@ -91,11 +91,13 @@ LogicalResult PaddingMaskOp::evaluate(ArrayRef<HostTensor> operands,
 LogicalResult PositionIdsOp::evaluate(ArrayRef<HostTensor> operands,
                                       SmallVectorImpl<HostTensor> &results) {
   const HostTensor &valid = OperandValues(*this, operands)(getValid());
-  int64_t tokens = valid.getShape().back();
+  int64_t tokens = valid.getShape().back(), before = getOffset() - 1;
   HostTensor result(Element::I64, valid.getShape());
-  for (int64_t i = 0, e = result.size(); i < e; ++i) {
+  for (int64_t i = 0, e = result.size(), count = 0; i < e; ++i) {
+    count = i % tokens == 0 ? 0 : count;
+    count += valid.as<uint8_t>()[i] || !getCounted();
     result.mutableAs<int64_t>()[i] =
-        valid.as<uint8_t>()[i] ? i % tokens + 1 : 0;
+        before + (valid.as<uint8_t>()[i] ? count : 0);
   }
   results.push_back(result);
   return success();

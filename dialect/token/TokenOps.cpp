@@ -86,12 +86,19 @@ static LogicalResult expectTokens(Operation *op, Value valid) {
 }
 
 LogicalResult PositionIdsOp::verify() {
-  return success(succeeded(expectTokens(*this, getValid())) &&
-                 succeeded(expectResult(*this, shapeOf(getValid())))); // C1
+  if (failed(expectTokens(*this, getValid())) ||
+      failed(expectResult(*this, shapeOf(getValid())))) { // C1
+    return failure();
+  }
+  int64_t tokens = shapeOf(getValid())[1], offset = getOffset();
+  if (offset > INT32_MAX - (tokens == kDynamic ? 0 : tokens)) { // C2
+    return emitOpError("expects positions of i32, got an offset of ") << offset;
+  }
+  return success();
 }
 
 IterationSpace PositionIdsOp::getIterationSpace() {
-  return elementwiseSpace(*this);
+  return getCounted() ? rowSpace(*this, 1) : elementwiseSpace(*this);
 }
 
 LogicalResult MaskFactorsOp::verify() {

@@ -231,12 +231,17 @@ def Hova_PaddingMaskOp : Hova_TokenOp<"padding_mask"> {
 }
 
 def Hova_PositionIdsOp : Hova_TokenOp<"position_ids"> {
-  let summary = "the position of every token, and 0 for padding";
+  let summary = "the position of every token, and one for padding";
   let description = [{
-    `y[b, i] = i + 1` where `valid[b, i]`, and 0 elsewhere: the rows of a
-    position table whose first row is that of padding.
+    `y[b, i] = offset + i` where `valid[b, i]`, and `offset - 1` elsewhere: the
+    rows of a position table that has one for padding in front of the others.
+
+    With `counted`, masked tokens take no position: `y[b, i] = offset - 1 +
+    sum_{j <= i} valid[b, j]` where `valid[b, i]` (Liu et al., RoBERTa, as
+    published: `offset` is the id of padding plus 1).
 
     - C1: the result has the shape of valid, which is [batch, tokens].
+    - C2: the last position is a number of i32.
 
     ```mlir
     func.func @ids(%v: tensor<2x7xi1>) -> tensor<2x7xi32> {
@@ -245,7 +250,9 @@ def Hova_PositionIdsOp : Hova_TokenOp<"position_ids"> {
     }
     ```
   }];
-  let arguments = (ins Hova_Mask:$valid);
+  let arguments = (ins Hova_Mask:$valid,
+      DefaultValuedAttr<ConfinedAttr<I64Attr, [IntPositive]>, "1">:$offset,
+      UnitAttr:$counted);
   let results = (outs 2DTensorOf<[I32]>:$result);
   let assemblyFormat = "$valid attr-dict `:` type($valid) `->` type($result)";
   let hasVerifier = 1;

@@ -117,8 +117,11 @@ std::vector<OperatorInfo> tokenOperators() {
         integer("width", "", "columns of the table")},
        {"weight"}},
       {"positions",
-       "input + the first rows of a position table",
-       {input("[batch, N, D]")},
+       "input + rows of a position table",
+       {input("[batch, N, D]"),
+        {"valid", false, false,
+         "[batch, N] booleans; false tokens take no position of their own, but "
+         "row offset - 1"}},
        {word("kind", "", {"sinusoid", "learned"}, "fixed or trained table"),
         word("layout", "interleaved", {"interleaved", "split"},
              "sines and cosines in turn, or sines first"),
@@ -126,7 +129,8 @@ std::vector<OperatorInfo> tokenOperators() {
                "of the wavelengths of sines and cosines, from 2 pi to 2 pi "
                "times it",
                1),
-        integer("length", "N", "rows of the table")},
+        integer("offset", "0, or 1 with valid", "row of the first position", 0),
+        integer("length", "offset + N", "rows of the table")},
        {"weight"}},
       fusable({"patch_embedding",
                "linear map of non-overlapping image patches to tokens",

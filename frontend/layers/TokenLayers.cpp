@@ -49,6 +49,81 @@ ValueRef buildWeight(LayerContext &layer) {
                               : value;
 }
 
+/// The positions of tokens [batch, N], from `offset` on.
+static ValueRef positionIds(LayerContext &layer, ValueRef valid,
+                            const std::string &below, int64_t offset,
+                            bool counted) {
+  ValueType ids{DType::I32, layer.shape(valid)};
+  ids.below = layer.shape(valid)[1] + offset;
+  return layer.emit("position_ids", below, {{"valid", valid}},
+                    {{"offset", Scalar::ofInteger(offset)},
+                     {"counted", Scalar::ofBoolean(counted)}},
+                    std::move(ids));
+}
+
+namespace {
+/// Which rows of a position table tokens have.
+struct TableRows {
+  int64_t length;
+  int64_t offset; ///< of the first position
+  ValueRef valid; ///< whose tokens are counted; absent: all are
+};
+} // namespace
+
+/// Nothing after a mistake.
+static std::optional<TableRows> readTableRows(LayerContext &layer, ValueRef x) {
+  ValueRef valid = layer.readOptional("valid");
+  bool counts = !valid.isAbsent();
+  int64_t tokens = layer.shape(x)[1];
+  int64_t offset = layer.integer("offset", counts ? 1 : 0);
+  if (layer.hasFailed() || (counts && !layer.expectValid("valid", valid, x))) {
+    layer.fail();
+    return std::nullopt;
+  }
+  if (counts && offset == 0) {
+    layer.attributeError("offset", "with \"valid\", masked tokens have row "
+                                   "\"offset\" - 1, so it is at least 1");
+    return std::nullopt;
+  }
+  int64_t length = layer.integer("length", offset + tokens);
+  if (layer.hasFailed()) {
+    return std::nullopt;
+  }
+  if (length < offset + tokens || length > INT32_MAX) {
+    std::string after =
+        offset > 0 ? " after the first " + std::to_string(offset) : "";
+    layer.attributeError(layer.given("length") ? "length" : "offset",
+                         "the table has " + std::to_string(length) +
+                             " rows for " + std::to_string(tokens) + " tokens" +
+                             after,
+                         {x});
+    return std::nullopt;
+  }
+  return TableRows{length, offset, valid};
+}
+
+/// The rows that tokens of x have: those from the offset on, or for every item
+/// its own.
+static ValueRef takeRows(LayerContext &layer, ValueRef x, ValueRef table,
+                         const TableRows &rows) {
+  if (layer.hasFailed()) {
+    return poison;
+  }
+  int64_t tokens = layer.shape(x)[1];
+  if (!rows.valid.isAbsent()) {
+    ValueRef ids = positionIds(layer, rows.valid, "ids", rows.offset, true);
+    return layer.emit("embedding", "rows", {{"ids", ids}, {"table", table}}, {},
+                      ValueType(layer.type(x)));
+  }
+  if (rows.length == tokens) {
+    return table;
+  }
+  return layer.emit("slice", "rows", {{"x", table}},
+                    {{"axis", Scalar::ofInteger(0)},
+                     {"offset", Scalar::ofInteger(rows.offset)}},
+                    {DType::F32, {tokens, layer.width(x)}});
+}
+
 ValueRef buildPositions(LayerContext &layer) {
   ValueRef x = layer.read("input");
   std::string kind = layer.word("kind", "");
@@ -58,14 +133,7 @@ ValueRef buildPositions(LayerContext &layer) {
       !layer.expectRank("input", x, 3, "[batch, N, D]")) {
     return poison;
   }
-  int64_t tokens = layer.shape(x)[1];
-  int64_t length = layer.integer("length", tokens);
-  if (!layer.hasFailed() && length < tokens) {
-    layer.attributeError("length",
-                         "the table has " + std::to_string(length) +
-                             " rows for " + std::to_string(tokens) + " tokens",
-                         {x});
-  }
+  std::optional<TableRows> rows = readTableRows(layer, x);
   for (const char *word : {"layout", "base"}) {
     if (!layer.hasFailed() && kind == "learned" && layer.given(word)) {
       layer.attributeError(word, '"' + std::string(word) +
@@ -80,7 +148,7 @@ ValueRef buildPositions(LayerContext &layer) {
   if (layer.hasFailed()) {
     return poison;
   }
-  ValueType tableType{DType::F32, {length, layer.width(x)}};
+  ValueType tableType{DType::F32, {rows->length, layer.width(x)}};
   ValueRef table;
   if (kind == "learned") {
     table = layer.weight("weight", tableType.shape, tableInitializer);
@@ -90,13 +158,7 @@ ValueRef buildPositions(LayerContext &layer) {
         {{"layout", Scalar::ofText(layout)}, {"base", Scalar::ofReal(base)}},
         tableType);
   }
-  if (length > tokens && !layer.hasFailed()) {
-    table = layer.emit(
-        "slice", "rows", {{"x", table}},
-        {{"axis", Scalar::ofInteger(0)}, {"offset", Scalar::ofInteger(0)}},
-        {DType::F32, {tokens, layer.width(x)}});
-  }
-  return sum(layer, x, table, "");
+  return sum(layer, x, takeRows(layer, x, table, *rows), "");
 }
 
 ValueRef buildPatchEmbedding(LayerContext &layer) {
@@ -215,9 +277,7 @@ ValueRef buildPositionIds(LayerContext &layer) {
                          layer.type(valid).str());
     return poison;
   }
-  ValueType ids{DType::I32, layer.shape(valid)};
-  ids.below = layer.shape(valid)[1] + 1;
-  return layer.emit("position_ids", "", {{"valid", valid}}, {}, std::move(ids));
+  return positionIds(layer, valid, "", 1, false);
 }
 
 } // namespace hova::frontend

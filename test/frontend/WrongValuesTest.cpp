@@ -33,7 +33,7 @@ const std::map<std::string, std::string> layers = {
     {"feed_forward", R"("input": "x", "hidden": 4)"},
     {"weight", R"("trainable": true, "batch": 4, "shape": [8])"},
     {"embedding", R"("input": "ids", "vocab": 4, "width": 4)"},
-    {"positions", R"("input": "x", "kind": "sinusoid", "base": 100)"},
+    {"positions", R"("input": "x", "kind": "sinusoid", "base": 100, "offset": 1)"},
     {"patch_embedding", R"("input": "image", "patch": 4, "width": 4)"},
     {"class_token", R"("input": "x")"},
     {"unfold", R"("input": "image", "kernel": 2)"},

@@ -199,13 +199,34 @@ def positions(name, tokens, width, **options):
     case = Case(name)
     x = case.values("x", 2, tokens, width)
     case.layer("pos", "positions", input="x", **options)
+    offset = options.get("offset", 0)
+    rows = options.get("length", offset + tokens)
     if options["kind"] == "learned":
-        rows = options.get("length", tokens)
-        table = case.net.weight("pos.weight", rows, width)[:tokens]
+        table = case.net.weight("pos.weight", rows, width)
     else:
-        table = oracle.sinusoid(tokens, width, options.get("layout", "interleaved"),
+        table = oracle.sinusoid(rows, width, options.get("layout", "interleaved"),
                                 options.get("base", 10000))
-    case.output("y", "pos", x + table)
+    case.output("y", "pos", x + table[offset:offset + tokens])
+    return case
+
+
+def counted_positions(name, **options):
+    """Padding in front, between and after, everywhere and nowhere."""
+    case = Case(name)
+    ids = case.net.draw.integers(11, 5, 7)
+    ids[ids == 3] = 4
+    ids[0, :2], ids[1, 2], ids[1, 5:], ids[2] = 3, 3, 3, 3
+    case.input("tokens", ids, bound=11)
+    x = case.values("x", 5, 7, 6)
+    case.layer("valid", "padding_mask", input="tokens", pad=3)
+    case.layer("pos", "positions", input="x", valid="valid", **options)
+    offset = options.get("offset", 1)
+    rows = options.get("length", offset + 7)
+    if options["kind"] == "learned":
+        table = case.net.weight("pos.weight", rows, 6)
+    else:
+        table = oracle.sinusoid(rows, 6)
+    case.output("y", "pos", x + table[oracle.counted_positions(ids != 3, offset)])
     return case
 
 
@@ -268,6 +289,12 @@ def cases():
                     base=2)
     yield positions("positions_learned", 5, 6, kind="learned")
     yield positions("positions_learned_longer", 5, 6, kind="learned", length=9)
+    yield positions("positions_learned_offset", 5, 6, kind="learned", offset=2)
+    yield positions("positions_sinusoid_offset", 5, 6, kind="sinusoid", offset=3,
+                    length=11)
+    yield counted_positions("positions_counted", kind="learned", offset=4)
+    yield counted_positions("positions_counted_longer", kind="learned", length=12)
+    yield counted_positions("positions_counted_sinusoid", kind="sinusoid")
     yield image("patches", 2, 3, (8, 12), 4, 10)
     yield image("patches_no_bias", 1, 1, (6, 6), 3, 7, bias=False)
     yield omni("omni_one_state", 1, 2, 5, 12, 2, 20)

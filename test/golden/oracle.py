@@ -363,6 +363,14 @@ def rotate(x, heads, cosines, sines, pairs="halves"):
     return result.reshape(x.shape).astype(x.dtype)
 
 
+def counted_positions(valid, offset):
+    """RoBERTa: valid tokens from `offset` on, and padding in front of them.
+
+    As published, of ids: cumsum(ids != pad) * (ids != pad) + pad.
+    """
+    return np.cumsum(valid, axis=1) * valid + offset - 1
+
+
 def patches(image, size):
     """[B, C, H, W] -> [B, N, C size size]; columns c, kh, kw; rows row-major."""
     batch, channels, height, width = image.shape

@@ -98,11 +98,25 @@ static void emit(KernelEmitter &e, PaddingMaskOp op) {
 
 static void emit(KernelEmitter &e, PositionIdsOp op) {
   Value valid = e.buffer(op.getValid()), out = e.buffer(op.getResult());
+  int64_t tokens = shapeOf(op.getResult()).back();
+  Type i32 = e.builder.getI32Type();
+  Expr masked = Expr(op.getOffset() - 1).in(e.builder, i32);
+  auto store = [&](Expr row, Expr token, Expr next) {
+    Expr isValid = e.load(valid, row, token) != 0;
+    e.store(select(isValid, next, masked), out, row, token);
+    return isValid;
+  };
   e.forEachRow([&](Expr row) {
-    e.forLoop("columns", shapeOf(op.getResult()).back(), [&](Expr token) {
-      Expr position = toInteger(token + 1, e.builder.getI32Type());
-      Expr isValid = e.load(valid, row, token) != 0;
-      e.store(select(isValid, position, 0), out, row, token);
+    if (!op.getCounted()) {
+      e.forLoop("columns", tokens, [&](Expr token) {
+        store(row, token, toInteger(token + op.getOffset(), i32));
+      });
+      return;
+    }
+    // The last position so far.
+    e.fold("columns", 0, tokens, 1, masked, [&](Expr token, Expr last) {
+      Expr next = last + 1;
+      return select(store(row, token, next), next, last);
     });
   });
 }

@@ -13,6 +13,7 @@ using namespace mlir;
 
 namespace hova {
 
+using Elements = KernelBuilder::Elements;
 using Place = GroupEmitter::Place;
 
 /// A tile of i32, of what a matrix of integers has where `cell` says for each
@@ -28,14 +29,15 @@ integers(GroupEmitter &e, const Place &place, Value tensor,
   });
 }
 
-/// Stores what `body` makes of each integer and its column.
-static void storeIntegers(GroupEmitter &e, const Place &place, Value tile,
-                          Value result,
-                          llvm::function_ref<Expr(Expr x, Expr column)> body) {
-  Value made = e.b.map(tile.getType(), tile,
-                       [&](KernelBuilder::Elements x, Expr, Expr j) {
-                         return body(x[0], place.column + j);
-                       });
+/// Stores what `body` makes of the integers of tiles and their column.
+static void
+storeIntegers(GroupEmitter &e, const Place &place, ValueRange tiles,
+              Value result,
+              llvm::function_ref<Expr(Elements x, Expr column)> body) {
+  Value made =
+      e.b.map(tiles[0].getType(), tiles, [&](Elements x, Expr, Expr j) {
+        return body(x, place.column + j);
+      });
   e.b.store(made, e.matrix(result), place.row, place.column, place.rowsInside,
             place.columnsInside);
 }
@@ -50,18 +52,46 @@ static void emitMask(GroupEmitter &e, PaddingMaskOp op, const Place &place) {
     // The class token counts where the first one does.
     return std::pair(row, op.getClassToken() ? max(column, 1) - 1 : column);
   });
-  storeIntegers(e, place, ids, op.getResult(), [&](Expr id, Expr) {
-    return b.compute<arith::ExtUIOp>(b.getI32Type(), id != op.getPad());
+  storeIntegers(e, place, ids, op.getResult(), [&](Elements id, Expr) {
+    return b.compute<arith::ExtUIOp>(b.getI32Type(), id[0] != op.getPad());
   });
 }
 
+/// How many of a row's tokens are valid up to each column: every token adds to
+/// those at its place and after it.
+static Value countValid(GroupEmitter &e, Value valid, const Place &place) {
+  KernelBuilder &b = e.b;
+  TileType type = place.type.with(place.type.getShape(), b.getI32Type(),
+                                  TileDistribution::row);
+  TileType one =
+      type.with({type.rows(), 1}, b.getI32Type(), TileDistribution::row);
+  Value none = b.map(type, {}, [](Elements, Expr, Expr) { return Expr(0); });
+  Expr tokens = b.index(shapeOf(valid).back());
+  Expr end = min(place.column + type.columns(), tokens);
+  auto add = [&](Expr token, ValueRange count) -> KernelBuilder::Values {
+    Value isValid = b.gather(one, e.matrix(valid), [&](Expr i, Expr) {
+      return std::pair(place.row + i, token);
+    });
+    return {b.map(type, {count[0], isValid}, [&](Elements x, Expr, Expr j) {
+      return select((x[1] != 0) & (token <= place.column + j), x[0] + 1, x[0]);
+    })};
+  };
+  return b.loop(0, end, none, add)[0];
+}
+
 static void emitMask(GroupEmitter &e, PositionIdsOp op, const Place &place) {
-  Value valid = integers(e, place, op.getValid(), [](Expr row, Expr column) {
-    return std::pair(row, column);
-  });
-  storeIntegers(e, place, valid, op.getResult(), [&](Expr row, Expr column) {
-    Expr position = toInteger(column + 1, e.b.getI32Type());
-    return select(row != 0, position, 0);
+  int64_t masked = op.getOffset() - 1;
+  SmallVector<Value> tiles = {
+      integers(e, place, op.getValid(),
+               [](Expr row, Expr column) { return std::pair(row, column); })};
+  if (op.getCounted()) {
+    tiles.push_back(countValid(e, op.getValid(), place));
+  }
+  storeIntegers(e, place, tiles, op.getResult(), [&](Elements x, Expr column) {
+    Expr position = op.getCounted()
+                        ? x[1] + masked
+                        : toInteger(column + op.getOffset(), e.b.getI32Type());
+    return select(x[0] != 0, position, masked);
   });
 }
 

@@ -218,6 +218,18 @@ def position_ids() -> Case:
       }""", [np.where(valid, np.arange(1, 71), 0).astype(np.float64)], 0.0, "i32")
 
 
+def counted_position_ids() -> Case:
+    """More columns than a tile has, and a row without a token."""
+    n = Numbers()
+    valid = n.integers(6, 70, below=2, dtype=np.uint8)
+    valid[1], valid[2] = 0, 1
+    return case(n, """
+      func.func @main(%v: tensor<6x70xi1>) -> tensor<6x70xi32> {
+        %0 = hova.position_ids %v {counted, offset = 3 : i64} : tensor<6x70xi1> -> tensor<6x70xi32>
+        return %0 : tensor<6x70xi32>
+      }""", [(np.cumsum(valid.astype(int), 1) * valid + 2).astype(np.float64)], 0.0, "i32")
+
+
 def mask_factors() -> Case:
     n = Numbers()
     valid = n.integers(3, 5, below=2, dtype=np.uint8)
@@ -401,4 +413,5 @@ MODULES = {
     "mask of a padding of -1, ids of 64 bits": lambda: padding_mask("i64", False, -1),
     "rotation": lambda: rotation(3, 5, 96, 6),
     "product of rotated columns": lambda: rotated_product(2, 45),
+    "numbers of valid tokens": counted_position_ids,
 }

@@ -313,6 +313,14 @@ func.func @position_ids_c1_tokens_of_a_batch(%v: tensor<7xi1>) {
 
 // -----
 
+func.func @position_ids_c2_in_32_bits(%v: tensor<2x7xi1>) {
+  // expected-error@+1 {{'hova.position_ids' op expects positions of i32, got an offset of 2147483641}}
+  %r = hova.position_ids %v {offset = 2147483641 : i64} : tensor<2x7xi1> -> tensor<2x7xi32>
+  return
+}
+
+// -----
+
 func.func @mask_factors_c1_tokens_of_a_batch(%v: tensor<7xi1>) {
   // expected-error@+1 {{'hova.mask_factors' op expects valid [batch, tokens], got 7}}
   %r = hova.mask_factors %v : tensor<7xi1> -> tensor<7x1xf32>

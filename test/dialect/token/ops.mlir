@@ -157,6 +157,13 @@ func.func @numbers_tokens(%v: tensor<2x7xi1>) -> tensor<2x7xi32> {
   return %r : tensor<2x7xi32>
 }
 
+// CHECK-LABEL: @counts_tokens
+// CHECK: hova.position_ids %{{[a-z0-9_]+}} {counted, offset = 2 : i64} : tensor<2x?xi1> -> tensor<2x?xi32>
+func.func @counts_tokens(%v: tensor<2x?xi1>) -> tensor<2x?xi32> {
+  %r = hova.position_ids %v {counted, offset = 2 : i64} : tensor<2x?xi1> -> tensor<2x?xi32>
+  return %r : tensor<2x?xi32>
+}
+
 // CHECK-LABEL: @makes_factors
 // CHECK: hova.mask_factors %{{[a-z0-9_]+}} : tensor<2x7xi1> -> tensor<2x7x1xf32>
 func.func @makes_factors(%v: tensor<2x7xi1>) -> tensor<2x7x1xf32> {

@@ -204,6 +204,24 @@ std::vector<Bad> shapes() {
           "positions_beyond_the_table",
           R"({"name": "v", "op": "padding_mask", "input": "ids"}, {"name": "p", "op": "position_ids", "valid": "v"}, {"name": "y", "op": "embedding", "input": @"p", "vocab": 4, "width": 3})",
           "has rows 0 to 3, but the ids are in [0, 5)"),
+      layer(
+          "positions_beyond_a_table_after_some",
+          R"({"name": "y", "op": "positions", "input": "x", "kind": "learned", "offset": 2, "length": @5})",
+          "the table has 5 rows for 4 tokens after the first 2"),
+      layer(
+          "positions_beyond_all_numbers",
+          R"({"name": "y", "op": "positions", "input": "x", "kind": "learned", "offset": @2147483647})",
+          "the table has 2147483651 rows for 4 tokens after the first "
+          "2147483647"),
+      layer(
+          "no_position_for_padding",
+          R"({"name": "v", "op": "padding_mask", "input": "ids"}, {"name": "y", "op": "positions", "input": "x", "valid": "v", "kind": "learned", "offset": @0})",
+          "with \"valid\", masked tokens have row \"offset\" - 1, so it is at "
+          "least 1"),
+      layer(
+          "positions_of_ids",
+          R"({"name": "y", "op": "positions", "input": "x", "valid": @"ids", "kind": "learned"})",
+          "expects valid of bool [2, 4], got i32 [2, 4]"),
       layer("positions_of_numbers",
             R"({"name": "y", "op": "position_ids", "valid": @"image"})",
             "expects valid of shape [batch, N], got f32 [1, 3, 8, 8]"),
@@ -325,10 +343,9 @@ std::vector<Bad> shapes() {
           "bias_of_booleans",
           R"({"name": "y", "op": "multi_head_attention", "input": "x", "heads": 2, "score_bias": @"valid"})",
           "expects score_bias of numbers"),
-      layer(
-          "batches_differ",
-          R"({"name": "p", "op": "patch_embedding", "input": "image", "patch": 4, "width": 8}, {"name": "y", "op": "multi_head_attention", "input": "x", "key": @"p", "heads": 2})",
-          "needs one batch for all"),
+      layer("batches_differ",
+            R"({"name": "p", "op": "patch_embedding", "input": "image", "patch": 4, "width": 8}, {"name": "y", "op": "multi_head_attention", "input": "x", "key": @"p", "heads": 2})",
+            "needs one batch for all"),
       layer(
           "slice_outside",
           R"({"name": "y", "op": "slice", "input": "x", "axis": 1, "start": 2, "end": @5})",
@@ -356,8 +373,10 @@ std::vector<Bad> shapes() {
           "base_of_a_learned_table",
           R"({"name": "y", "op": "positions", "input": "x", "kind": "learned", "base": @100})",
           R"("base" has no meaning for kind learned)"),
-      layer("split_of_odd_width", R"({"name": "a", "op": "linear", "input": "x", "width": 7}, {"name": "y", "op": "positions", "input": "a", "kind": "sinusoid", "layout": @"split"})",
-            "layout split needs an even width"),
+      layer(
+          "split_of_odd_width",
+          R"({"name": "a", "op": "linear", "input": "x", "width": 7}, {"name": "y", "op": "positions", "input": "a", "kind": "sinusoid", "layout": @"split"})",
+          "layout split needs an even width"),
       layer(
           "omni_states_differ",
           R"({"name": "a", "op": "linear", "input": "x", "width": 4}, {"name": "y", "op": "omni_attention", "inputs": @["x", "a"], "heads": 2, "hidden": 4})",

@@ -237,8 +237,14 @@ def positions(scope):
         layouts = ("interleaved", "split")[: 2 if width % 2 == 0 and width >= 4 else 1]
         attributes.word("layout", layouts, "interleaved")
         attributes.put("base", scope.rng.choice((1, 2.5, 50, 10000)), 10000)
-    attributes.put("length", x.shape[1] + scope.rng.choice((0, 0, 1, 7)), x.shape[1])
-    return Layer({"input": x}, attributes, x.shape)
+    reads = {"input": x}
+    if scope.chance(0.4) and (valid := draw_valid(scope, x.shape[:2])):
+        reads["valid"] = valid
+    least = int("valid" in reads)
+    offset = attributes.put("offset", least + scope.rng.choice((0, 0, 1, 3)), least)
+    rows = offset + x.shape[1]
+    attributes.put("length", rows + scope.rng.choice((0, 0, 1, 7)), rows)
+    return Layer(reads, attributes, x.shape)
 
 
 def patch_embedding(scope):

@@ -103,17 +103,23 @@ def embedding(layer):
 
 
 def positions(layer):
-    x = layer.read("input")
+    x, valid = layer.read("input"), layer.read("valid")
     tokens, width = x.shape[1:]
-    rows = layer.get("length", tokens)
+    offset = layer.get("offset", 0 if valid is None else 1)
+    rows = layer.get("length", offset + tokens)
     if layer.word("kind", ("sinusoid", "learned")) == "learned":
-        table = layer.net.weight(layer.path + ".weight", rows, width)
+        # Rows that are chosen are stored as those of an embedding.
+        draw = layer.net.weight if valid is None else layer.net.stored_weight
+        table = draw(layer.path + ".weight", rows, width)
     else:
         layouts = ("interleaved", "split")
         layout = layer.word("layout", layouts, "interleaved")
         base = layer.get("base", 10000)
         table = oracle.sinusoid(rows, width, layout, base).astype(x.dtype)
-    return x + table[:tokens]
+        table = table if valid is None else layer.net.stored(table)
+    if valid is None:
+        return x + table[offset : offset + tokens]
+    return x + table[oracle.counted_positions(valid, offset)]
 
 
 def patch_embedding(layer):
