@@ -441,7 +441,7 @@ NO_FIGURES = {
 # Files whose constants are numbers of functions: exponents, polynomials and their tables.
 OF_FUNCTIONS = (
     "codegen/cpu/ActivationTables.h",
-    "codegen/cpu/lower/LowerActivations.cpp",
+    "codegen/cpu/lower/ActivationExpression.cpp",
     "codegen/cpu/lower/LowerExponentials.cpp",
     "codegen/cpu/recipes/SummaryAttentionRecipe.cpp",
 )
