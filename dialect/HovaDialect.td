@@ -71,7 +71,8 @@ def Hova_EmptyRow : EnumAttr<Hova_Dialect, Hova_EmptyRowEnum, "empty_row">;
 
 def Hova_ActivationKindEnum : Hova_Enum<"ActivationKind",
     "element-wise function",
-    ["relu", "gelu_erf", "gelu_tanh", "tanh", "sigmoid"]>;
+    ["relu", "gelu_erf", "gelu_tanh", "tanh", "sigmoid", "silu", "quick_gelu",
+     "softplus", "relu2", "hard_swish"]>;
 def Hova_ActivationKind : EnumAttr<Hova_Dialect, Hova_ActivationKindEnum, "activation_kind">;
 
 def Hova_AccuracyEnum : Hova_Enum<"Accuracy",

@@ -183,7 +183,11 @@ def Hova_ActivationOp : Hova_Op<"activation", [Pure,
   let description = [{
     relu `max(0, x)`; gelu_erf `x (1 + erf(x / sqrt 2)) / 2`; gelu_tanh
     `x (1 + tanh(sqrt(2/pi)(x + 0.044715 x^3))) / 2`; tanh; sigmoid
-    `1 / (1 + exp(-x))`. NaN propagates.
+    `1 / (1 + exp(-x))`; silu `x sigmoid(x)` and quick_gelu `x sigmoid(1.702 x)`
+    (Hendrycks and Gimpel, GELUs); softplus `log(1 + exp(x))`; relu2
+    `max(0, x)^2` (So et al., Primer); hard_swish `x min(max(x + 3, 0), 6) / 6`
+    (Howard et al., Searching for MobileNetV3). NaN propagates. At minus infinity
+    a function that is 0 there in the limit is 0.
 
     ```mlir
     func.func @gelu(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {

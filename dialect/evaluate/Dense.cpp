@@ -211,13 +211,26 @@ LogicalResult SoftmaxOp::evaluate(ArrayRef<HostTensor> operands,
 // Element-wise
 //===----------------------------------------------------------------------===//
 
+/// Whether an activation is the argument times a share of it that falls to 0.
+static bool isShareOfArgument(ActivationKind kind) {
+  switch (kind) {
+  case ActivationKind::gelu_erf:
+  case ActivationKind::gelu_tanh:
+  case ActivationKind::silu:
+  case ActivationKind::quick_gelu:
+  case ActivationKind::hard_swish:
+    return true;
+  default:
+    return false;
+  }
+}
+
 /// NaN propagates. The two GELUs are written so that their left tails do not
 /// cancel: 1 + erf(z) is erfc(-z), and (1 + tanh(z)) / 2 is sigmoid(2 z). At
-/// -infinity they are their limit, 0, not the NaN of infinity times zero.
+/// -infinity shares of the argument are their limit, 0, not the NaN of infinity
+/// times zero.
 template <typename T> static T activate(ActivationKind kind, T x) {
-  bool isGelu =
-      kind == ActivationKind::gelu_erf || kind == ActivationKind::gelu_tanh;
-  if (isGelu && x == -std::numeric_limits<T>::infinity()) {
+  if (isShareOfArgument(kind) && x == -std::numeric_limits<T>::infinity()) {
     return T(0);
   }
   switch (kind) {
@@ -232,6 +245,17 @@ template <typename T> static T activate(ActivationKind kind, T x) {
     return std::tanh(x);
   case ActivationKind::sigmoid:
     return evaluateSigmoid(x);
+  case ActivationKind::silu:
+    return x * evaluateSigmoid(x);
+  case ActivationKind::quick_gelu:
+    return x * evaluateSigmoid(T(1.702) * x);
+  case ActivationKind::softplus:
+    // exp(-|x|) does not overflow, and log1p keeps its digits.
+    return (x < T(0) ? T(0) : x) + std::log1p(std::exp(-std::abs(x)));
+  case ActivationKind::relu2:
+    return x < T(0) ? T(0) : x * x;
+  case ActivationKind::hard_swish:
+    return x < T(-3) ? T(0) : x > T(3) ? x : x * (x + T(3)) / T(6);
   }
   llvm_unreachable("unknown activation");
 }

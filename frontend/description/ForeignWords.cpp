@@ -42,6 +42,8 @@ std::string_view canonicalWord(std::string_view foreign) {
       {"params", "parameters"},
       {"gelu", "gelu_erf"},
       {"gelu_new", "gelu_tanh"},
+      {"swish", "silu"},
+      {"hardswish", "hard_swish"},
       {"layernorm", "layer_norm"},
       {"mha", "multi_head_attention"},
       {"multihead_attention", "multi_head_attention"},
@@ -99,8 +101,6 @@ struct Composition {
 constexpr Composition compositions[] = {
     {" rmsnorm ", "layer_norm of x beside -x, and slice of its first half",
      "rms_norm"},
-    {" silu swish ", "multiply of x and its activation of kind sigmoid",
-     "silu"},
     {" conv2d conv convolution convolution2d ", "unfold, then linear",
      "conv2d"},
     {" subtract sub minus ", "scale by -1, then add", "subtract"},
@@ -140,9 +140,19 @@ constexpr Pointer pointers[] = {
 };
 
 /// The kinds of `activation` that are written as operators.
-constexpr std::string_view activationWords[][2] = {
-    {"relu", "relu"},          {"gelu", "gelu_erf"}, {"geluerf", "gelu_erf"},
-    {"gelutanh", "gelu_tanh"}, {"tanh", "tanh"},     {"sigmoid", "sigmoid"}};
+constexpr std::string_view activationWords[][2] = {{"relu", "relu"},
+                                                   {"gelu", "gelu_erf"},
+                                                   {"geluerf", "gelu_erf"},
+                                                   {"gelutanh", "gelu_tanh"},
+                                                   {"tanh", "tanh"},
+                                                   {"sigmoid", "sigmoid"},
+                                                   {"silu", "silu"},
+                                                   {"swish", "silu"},
+                                                   {"quickgelu", "quick_gelu"},
+                                                   {"softplus", "softplus"},
+                                                   {"relu2", "relu2"},
+                                                   {"squaredrelu", "relu2"},
+                                                   {"hardswish", "hard_swish"}};
 
 bool names(std::string_view words, const std::string &word) {
   return !word.empty() &&
@@ -176,11 +186,6 @@ std::string adviceFor(std::string_view foreign) {
     }
   }
   return composed(word);
-}
-
-std::string adviceForActivation(std::string_view foreign) {
-  std::string word = folded(foreign);
-  return word == "silu" || word == "swish" ? composed(word) : "";
 }
 
 } // namespace hova::frontend

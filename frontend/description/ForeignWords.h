@@ -26,9 +26,6 @@ std::string_view canonicalWord(std::string_view foreign);
 /// docs/description.md.
 std::string adviceFor(std::string_view foreign);
 
-/// The same for the kind of an activation.
-std::string adviceForActivation(std::string_view foreign);
-
 } // namespace hova::frontend
 
 #endif // HOVA_FRONTEND_DESCRIPTION_FOREIGNWORDS_H

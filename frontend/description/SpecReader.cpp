@@ -392,12 +392,7 @@ SpecReader::setting(const Node &node, SettingKind kind, const NameScope &scope,
     Diagnostic &unknown =
         error(node, "unknown word " + inQuotes(node.text) + "; expected " +
                         (isWord ? list : wanted(kind, words)));
-    bool isActivation =
-        std::find(words.begin(), words.end(), "relu") != words.end();
-    std::string advice = isActivation ? adviceForActivation(node.text) : "";
-    if (!advice.empty()) {
-      unknown.notes.push_back({std::move(advice), std::nullopt});
-    } else if (!diagnostics.isFull()) {
+    if (!diagnostics.isFull()) {
       std::vector<std::string> candidates = scope.allScalars();
       candidates.insert(candidates.end(), words.begin(), words.end());
       suggestNearest(unknown, node.text, candidates);

@@ -60,8 +60,9 @@ AttributeInfo score(std::string name, std::string defaultText,
 namespace words {
 
 const std::vector<std::string> &activations() {
-  static const std::vector<std::string> all = {"relu", "gelu_erf", "gelu_tanh",
-                                               "tanh", "sigmoid"};
+  static const std::vector<std::string> all = {
+      "relu", "gelu_erf",   "gelu_tanh", "tanh",  "sigmoid",
+      "silu", "quick_gelu", "softplus",  "relu2", "hard_swish"};
   return all;
 }
 

@@ -31,7 +31,7 @@ ValueRef sum(LayerContext &layer, ValueRef lhs, ValueRef rhs,
 ValueRef product(LayerContext &layer, ValueRef lhs, ValueRef rhs,
                  const std::string &below);
 
-/// The element-wise function `kind`: relu, gelu_erf, gelu_tanh, tanh, sigmoid.
+/// The element-wise function `kind`, a word of the dialect's ActivationKind.
 ValueRef activation(LayerContext &layer, ValueRef x, const std::string &below,
                     const std::string &kind);
 

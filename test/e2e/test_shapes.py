@@ -289,7 +289,7 @@ def specials():
     x = model.input((2, 13, 37))
     model.output(model.layer("layer_norm", input=x))
     model.output(model.layer("linear", input=x, width=35))
-    for kind in ("relu", "gelu_erf", "gelu_tanh", "tanh", "sigmoid"):
+    for kind in ("relu", "gelu_erf", "gelu_tanh", "tanh", "sigmoid", "silu", "quick_gelu", "softplus", "relu2", "hard_swish"):
         model.output(model.layer("activation", input=x, kind=kind))
     model.output(model.layer("pool", input=x, kind="mean"))
     heads = model.input((2, 13, 21))

@@ -59,7 +59,8 @@ INSTANTIATE_TEST_SUITE_P(
         op("rms_norm", "compose it as layer_norm of x beside -x, and slice of "
                        "its first half: block \"rms_norm\" of "
                        "docs/description.md"),
-        op("RMSNorm", "block \"rms_norm\""), op("silu", "block \"silu\""),
+        op("RMSNorm", "block \"rms_norm\""),
+        op("SiLU", "note: write \"op\": \"activation\", \"kind\": \"silu\""),
         op("SwiGLU", "feed_forward with \"gate\": true"),
         op("rope", "or the operator rotate"),
         op("conv2d", "compose it as unfold, then linear: block \"conv2d\""),
@@ -82,15 +83,14 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         Foreign{
             around(
-                R"({"name": "f", "op": "activation", "input": "x", "kind": "silu"})" +
+                R"({"name": "f", "op": "activation", "input": "x", "kind": "hardswish"})" +
                 std::string(end)),
-            "compose it as multiply of x and its activation of kind "
-            "sigmoid: block \"silu\""},
+            "did you mean \"hard_swish\"?", "\"hard_swish\""},
         Foreign{
             around(
                 R"({"name": "f", "op": "feed_forward", "input": "x", "hidden": 4, "activation": "swish"})" +
                 std::string(end)),
-            "block \"silu\""},
+            "did you mean \"silu\"?", "\"silu\""},
         Foreign{
             around(
                 R"({"name": "f", "op": "layer_norm", "input": "x", "init": {"kind": "ones"}})" +

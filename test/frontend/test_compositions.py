@@ -22,10 +22,6 @@ for fence in re.findall(r"```json\n(.*?)```", SECTION, re.DOTALL):
     BLOCKS.update(json.loads("{" + fence + "}"))
 
 
-def sigmoid(x):
-    return 1 / (1 + numpy.exp(-x))
-
-
 def rms_norm(x, w):
     return x / numpy.sqrt((x * x).mean(-1, keepdims=True) + 1e-6) * w["y.gain.weight"]
 
@@ -44,7 +40,6 @@ def conv2d(image, w):
 # Shapes of the inputs, arguments, and the meaning.
 CASES = {
     "rms_norm": ({"x": [2, 3, 8]}, {"width": 8}, rms_norm),
-    "silu": ({"x": [2, 3, 8]}, {}, lambda x, w: x * sigmoid(x)),
     "conv2d": ({"x": [2, 2, 5, 6]}, {"kernel": 3, "stride": 2, "padding": 1, "width": 4}, conv2d),
     "subtract": ({"x": [2, 3, 8], "z": [2, 3, 8]}, {}, lambda x, z, w: x - z),
     "batch_norm": (
@@ -57,7 +52,6 @@ CASES = {
 # One word for each block, as another library spells it.
 WORDS = {
     "rms_norm": "RMSNorm",
-    "silu": "SiLU",
     "conv2d": "Conv2d",
     "subtract": "sub",
     "batch_norm": "BatchNorm1d",

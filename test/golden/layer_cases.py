@@ -274,6 +274,8 @@ def cases():
     yield feed_forward("relu")
     yield feed_forward("gelu_erf", width=6)
     yield feed_forward("gelu_tanh")
+    yield feed_forward("silu", bias=False)
+    yield feed_forward("quick_gelu")
     yield softmax("softmax", (2, 5, 37), scale=3.0)
     yield softmax("softmax_log", (3, 259), scale=30.0, log=True)
     yield softmax("softmax_log_one", (2, 1), log=True)

@@ -50,6 +50,11 @@ def gelu(x, both):
     return np.where(np.isneginf(x), 0.0, 0.5 * x * both)
 
 
+def share(x, part):
+    """x times a part of it; at -infinity the limit, not infinity times zero."""
+    return np.where(np.isneginf(x), 0.0, x * part)
+
+
 ACTIVATIONS = {
     "relu": lambda x: np.maximum(x, 0.0),
     "gelu_erf": lambda x: gelu(x, 1 + _erf(x / math.sqrt(2))),
@@ -58,6 +63,11 @@ ACTIVATIONS = {
     ),
     "tanh": np.tanh,
     "sigmoid": sigmoid,
+    "silu": lambda x: share(x, sigmoid(x)),
+    "quick_gelu": lambda x: share(x, sigmoid(1.702 * x)),
+    "softplus": lambda x: np.logaddexp(x, 0.0),
+    "relu2": lambda x: np.maximum(x, 0.0) ** 2,
+    "hard_swish": lambda x: share(x, np.clip(x + 3, 0.0, 6.0) / 6),
 }
 
 

@@ -403,6 +403,8 @@ NO_FIGURES = {
     "passes/normalize/PropagateDemandedRows.cpp kTokenAxis": "an axis of a shape",
     "passes/normalize/NormalizeRotations.cpp kTileColumns": "what tiles of every target divide",
     "codegen/ErrorFunction.h kErrorFunctionTail": "a polynomial",
+    "codegen/SmoothFunctions.h kQuickGeluSlope": "of its definition",
+    "codegen/SmoothFunctions.h kTwiceArtanh": "a polynomial",
     "codegen/JsonText.cpp kMostDepth": "a limit of what is written",
     "codegen/LineEdits.cpp kMostPlaces": "work of a comparison of texts",
     "codegen/ModuleText.cpp kMostModuleBytes": "a limit of what is read",

@@ -21,6 +21,7 @@
 
 #include "codegen/cpu/lower/ActivationExpression.h"
 #include "codegen/ErrorFunction.h"
+#include "codegen/SmoothFunctions.h"
 #include "codegen/cpu/TileOps.h"
 #include <cmath>
 
@@ -35,6 +36,9 @@ static constexpr double kExp2MinusOne[] = {
 
 /// The exponential of this argument and of all below is 0.
 static constexpr double kLowestExponent = -127;
+/// Exponentials below the least normal number may be 0, from exp(-88) on all
+/// are.
+static constexpr double kLeastWithoutExponential = 88;
 /// Rounds to an integer n and leaves n + 127 in the low bits.
 static constexpr double kRound = 0x1.8p23 + 127;
 /// Rounds to n and leaves n in the low bits.
@@ -116,6 +120,17 @@ Value ActivationExpression::activation(ActivationKind kind, Value x,
     return tanh(x, isRounded);
   case ActivationKind::sigmoid:
     return sigmoid(x);
+  case ActivationKind::silu:
+    return swish(x, 1);
+  case ActivationKind::quick_gelu:
+    return swish(x, kQuickGeluSlope);
+  case ActivationKind::softplus:
+    return softplus(x);
+  case ActivationKind::relu2:
+    x = relu(x);
+    return mul(x, x);
+  case ActivationKind::hard_swish:
+    return hardSwish(x);
   }
   llvm_unreachable("unknown activation");
 }
@@ -212,15 +227,40 @@ Value ActivationExpression::tanh(Value x, bool isRounded) {
 /// 1 / (1 + e) where x >= 0 and e / (1 + e) elsewhere, e = exp(-|x|): nothing
 /// overflows.
 Value ActivationExpression::sigmoid(Value x) {
-  // Exponentials below the least normal number may be 0, from exp(-88) on all
-  // are.
-  Split split = splitProduct(atMost(88, abs(x)), -1 / std::log(2.0));
+  Split split = splitProduct(atMost(kLeastWithoutExponential, abs(x)),
+                             -1 / std::log(2.0));
   Value exponential = exp2Of(split);
   Value isNegative =
       arith::CmpFOp::create(b, arith::CmpFPredicate::OLT, x, constant(0));
   Value numerator =
       arith::SelectOp::create(b, isNegative, exponential, constant(1));
   return div(numerator, add(constant(1), exponential));
+}
+
+/// max(x, 0) - u e / (1 + e), u = |x|, e = exp(-slope u).
+Value ActivationExpression::swish(Value x, double slope) {
+  // From here on e is 0, as that of sigmoid.
+  Value u = atMost(kLeastWithoutExponential / slope, abs(x));
+  Value exponential = exp2Of(splitProduct(u, -slope / std::log(2.0)));
+  Value tail = div(exponential, add(constant(1), exponential));
+  return sub(relu(x), mul(u, tail));
+}
+
+/// max(x, 0) + log(1 + e), e = exp(-|x|), where log(1 + e) = 2 artanh(s) =
+/// s p(s^2), s = e / (2 + e).
+Value ActivationExpression::softplus(Value x) {
+  Value u = atMost(kLeastWithoutExponential, abs(x));
+  Value exponential = exp2Of(splitProduct(u, -1 / std::log(2.0)));
+  Value ratio = div(exponential, add(constant(2), exponential));
+  Value slope = polynomial(mul(ratio, ratio), kTwiceArtanh);
+  return fma(ratio, slope, relu(x));
+}
+
+/// The sum is exact next to -3, where the result begins to differ from 0.
+Value ActivationExpression::hardSwish(Value x) {
+  Value y = atLeast(-3, x);
+  Value share = mul(atMost(6, add(y, constant(3))), constant(1.0 / 6));
+  return mul(y, share);
 }
 
 } // namespace hova

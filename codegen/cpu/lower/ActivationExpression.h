@@ -60,6 +60,10 @@ private:
                                 Pieces pieces);
   mlir::Value geluErf(mlir::Value x);
   mlir::Value geluTanh(mlir::Value x);
+  /// x sigmoid(slope x).
+  mlir::Value swish(mlir::Value x, double slope);
+  mlir::Value softplus(mlir::Value x);
+  mlir::Value hardSwish(mlir::Value x);
   mlir::Value sigmoid(mlir::Value x);
 
   mlir::Value constant(double value) {

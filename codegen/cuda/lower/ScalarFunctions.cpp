@@ -7,6 +7,7 @@
 
 #include "codegen/cuda/lower/ScalarFunctions.h"
 #include "codegen/ErrorFunction.h"
+#include "codegen/SmoothFunctions.h"
 #include "dialect/dense/DenseOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -156,6 +157,29 @@ Value ScalarFunctions::sigmoid(Value x) {
   return mul(numerator, reciprocal(add(constant(1), e)));
 }
 
+/// max(x, 0) - u e / (1 + e), u = |x|, e = exp(-slope u).
+Value ScalarFunctions::swish(Value x, double slope) {
+  Value u = atMost(120 / slope, magnitude(x));
+  Value power = powerOfProduct(u, -slope / std::log(2.0));
+  Value tail = mul(power, reciprocal(add(constant(1), power)));
+  return sub(atLeast(0, x), mul(u, tail));
+}
+
+/// max(x, 0) + log(1 + e), e = exp(-|x|), where log(1 + e) = 2 artanh(s) =
+/// s p(s^2), s = e / (2 + e).
+Value ScalarFunctions::softplus(Value x) {
+  Value power = powerOfProduct(atMost(120, magnitude(x)), -1 / std::log(2.0));
+  Value ratio = mul(power, reciprocal(add(constant(2), power)));
+  Value slope = polynomial(mul(ratio, ratio), kTwiceArtanh);
+  return fma(ratio, slope, atLeast(0, x));
+}
+
+/// The sum is exact next to -3, where the result begins to differ from 0.
+Value ScalarFunctions::hardSwish(Value x) {
+  Value y = atLeast(-3, x);
+  return mul(y, mul(atMost(6, add(y, constant(3))), constant(1.0 / 6)));
+}
+
 Value ScalarFunctions::activation(ActivationKind kind, Value x) {
   switch (kind) {
   case ActivationKind::relu:
@@ -168,6 +192,17 @@ Value ScalarFunctions::activation(ActivationKind kind, Value x) {
     return tanh(x);
   case ActivationKind::sigmoid:
     return sigmoid(x);
+  case ActivationKind::silu:
+    return swish(x, 1);
+  case ActivationKind::quick_gelu:
+    return swish(x, kQuickGeluSlope);
+  case ActivationKind::softplus:
+    return softplus(x);
+  case ActivationKind::relu2:
+    x = atLeast(0, x);
+    return mul(x, x);
+  case ActivationKind::hard_swish:
+    return hardSwish(x);
   }
   llvm_unreachable("unknown activation");
 }

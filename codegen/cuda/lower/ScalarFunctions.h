@@ -25,6 +25,10 @@ private:
   Value activation(ActivationKind kind, Value x);
   Value geluErf(Value x);
   Value geluTanh(Value x);
+  /// x sigmoid(slope x).
+  Value swish(Value x, double slope);
+  Value softplus(Value x);
+  Value hardSwish(Value x);
   Value tanh(Value x);
   Value sigmoid(Value x);
   Value exp(Value x);

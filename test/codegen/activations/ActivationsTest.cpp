@@ -55,6 +55,14 @@ double geluTanh(double x) {
   return x * sigmoid(std::sqrt(8 / M_PI) * (x + 0.044715 * x * x * x));
 }
 
+double quickGelu(double x) { return x * sigmoid(1.702 * x); }
+
+double softplus(double x) {
+  return std::max(x, 0.0) + std::log1p(std::exp(-std::abs(x)));
+}
+
+double hardSwish(double x) { return x < -3 ? 0 : x * std::min(x + 3, 6.0) / 6; }
+
 struct Function {
   const char *name;
   const char *op;
@@ -96,6 +104,17 @@ const Function kFunctions[] = {
      -INFINITY, INFINITY, 69, false, false},
     {"sigmoid", "hova.activation sigmoid", sigmoid, -INFINITY, INFINITY, 4,
      false, true},
+    {"silu", "hova.activation silu", [](double x) { return x * sigmoid(x); },
+     -1e37, 1e37, 4, true, false},
+    {"quick_gelu", "hova.activation quick_gelu", quickGelu, -1e37, 1e37, 4,
+     true, false},
+    {"softplus", "hova.activation softplus", softplus, -INFINITY, INFINITY, 4,
+     false, true},
+    {"relu2", "hova.activation relu2",
+     [](double x) { return std::max(x, 0.0) * std::max(x, 0.0); }, -INFINITY,
+     1.8e19, 0.5, false, true},
+    {"hard_swish", "hova.activation hard_swish", hardSwish, -INFINITY, INFINITY,
+     4, false, false},
 };
 
 /// `y[i] = function(x[i])` for i < count, a multiple of kLanes up to kBlock.
@@ -248,7 +267,8 @@ TEST_P(Activations, stay_within_their_bounds) {
 /// bf16, whose rounding alone is a relative error of 2^-8.
 TEST_P(Activations, keep_digits_in_the_left_tail_of_gelu) {
   for (const Function &function : kFunctions) {
-    if (function.reference != geluErf && function.reference != geluTanh) {
+    if (function.reference != geluErf && function.reference != geluTanh &&
+        function.reference != quickGelu) {
       continue;
     }
     double rounding = function.isRounded ? 0x1p-8 : 0;
@@ -307,6 +327,11 @@ TEST_P(Activations, reach_their_limits_exactly) {
       {"tanh", {0, 0, 1, -1, 1, -1, -1}},
       {"tanh_bf16", {0, 0, 1, -1, 1, -1, -1}},
       {"sigmoid", {0.5, 0.5, 1, 0, 1, 0, 0}},
+      {"silu", {0, 0, kInfinity, 0, x[4], 0, 0}},
+      {"quick_gelu", {0, 0, kInfinity, 0, x[4], 0, 0}},
+      {"softplus", {0.693147182f, 0.693147182f, kInfinity, 0, x[4], 0, 0}},
+      {"relu2", {0, 0, kInfinity, 0, kInfinity, 0, 0}},
+      {"hard_swish", {0, 0, kInfinity, 0, x[4], 0, 0}},
   };
   for (const Function &function : kFunctions) {
     auto found = expected.find(function.name);

@@ -50,6 +50,13 @@ func.func @activates_gelu_erf(%x: tensor<2x9x64xf32>) -> tensor<2x9x64xf32> {
   return %r : tensor<2x9x64xf32>
 }
 
+// CHECK-LABEL: @activates_hard_swish
+// CHECK: hova.activation hard_swish %{{[a-z0-9_]+}} : tensor<2x9x64xf32>
+func.func @activates_hard_swish(%x: tensor<2x9x64xf32>) -> tensor<2x9x64xf32> {
+  %r = hova.activation hard_swish %x : tensor<2x9x64xf32>
+  return %r : tensor<2x9x64xf32>
+}
+
 // CHECK-LABEL: @activates_gelu_tanh
 // CHECK: hova.activation gelu_tanh %{{[a-z0-9_]+}} : tensor<2x9x64xf32>
 func.func @activates_gelu_tanh(%x: tensor<2x9x64xf32>) -> tensor<2x9x64xf32> {

@@ -24,7 +24,8 @@ TEST(Diagnostics, show_line_caret_pointer_and_suggestion) {
   EXPECT_EQ(
       read.printed(),
       "model.json:3:45: error: unknown word \"gelu_erff\"; expected relu, "
-      "gelu_erf, gelu_tanh, tanh, sigmoid\n"
+      "gelu_erf, gelu_tanh, tanh, sigmoid, silu, quick_gelu, softplus, relu2, "
+      "hard_swish\n"
       "    3 |   {\"name\": \"y\", \"op\": \"activation\", \"kind\": "
       "\"gelu_erff\", \"input\": \"x\"}],\n"
       "      |                                             ^~~~~~~~~~~\n"

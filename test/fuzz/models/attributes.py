@@ -8,7 +8,10 @@ from dataclasses import dataclass
 
 from scopes import SIZES
 
-ACTIVATIONS = ("relu", "gelu_erf", "gelu_tanh", "tanh", "sigmoid")
+ACTIVATIONS = (
+    "relu", "gelu_erf", "gelu_tanh", "tanh", "sigmoid", "silu", "quick_gelu",
+    "softplus", "relu2", "hard_swish",
+)
 
 
 @dataclass
