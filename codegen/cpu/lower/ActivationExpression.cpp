@@ -39,6 +39,8 @@ static constexpr double kLowestExponent = -127;
 /// Exponentials below the least normal number may be 0, from exp(-88) on all
 /// are.
 static constexpr double kLeastWithoutExponential = 88;
+/// Less 1, an exponent beyond this one is no less exact.
+static constexpr double kLargeExponent = 64;
 /// Rounds to an integer n and leaves n + 127 in the low bits.
 static constexpr double kRound = 0x1.8p23 + 127;
 /// Rounds to n and leaves n in the low bits.
@@ -98,8 +100,18 @@ Value ActivationExpression::exp(Value x) {
   Value rest = fma(x, constant(kLog2E), arith::NegFOp::create(b, exponent));
   rest = fma(x, constant(low), rest);
   Value factor = fma(rest, constant(kLn2), constant(1));
-  Value power = exponentials ? Exp2Op::create(b, exponent) : exp2(exponent);
-  return mul(power, factor);
+  if (exponentials) {
+    return mul(Exp2Op::create(b, exponent), factor);
+  }
+  // 2^n is a number up to n = 127 alone: large results are twice the half.
+  Value isLarge = arith::CmpFOp::create(b, arith::CmpFPredicate::OGT, exponent,
+                                        constant(kLargeExponent));
+  auto ifLarge = [&](double then, double otherwise) -> Value {
+    return arith::SelectOp::create(b, isLarge, constant(then),
+                                   constant(otherwise));
+  };
+  Value power = exp2(sub(exponent, ifLarge(1, 0)));
+  return mul(power, mul(factor, ifLarge(2, 1)));
 }
 
 Value ActivationExpression::activation(ActivationKind kind, Value x,
