@@ -319,6 +319,37 @@ Value MultiplyOp::emitTile(OpBuilder &builder, ValueRange tiles) {
 }
 
 //===----------------------------------------------------------------------===//
+// SubtractOp, DivideOp, ExpOp
+//===----------------------------------------------------------------------===//
+
+LogicalResult SubtractOp::verify() { return verifyBinary(*this); }
+LogicalResult DivideOp::verify() { return verifyBinary(*this); }
+
+IterationSpace SubtractOp::getIterationSpace() {
+  return elementwiseSpace(*this);
+}
+IterationSpace DivideOp::getIterationSpace() { return elementwiseSpace(*this); }
+IterationSpace ExpOp::getIterationSpace() { return elementwiseSpace(*this); }
+
+/// The tile of `OpT`, whose operands may have changed places.
+template <typename OpT>
+static Value emitOrdered(OpBuilder &builder, Location loc, ValueRange tiles,
+                         bool swapped) {
+  return OpT::create(builder, loc, tiles[swapped ? 1 : 0],
+                     tiles[swapped ? 0 : 1]);
+}
+
+Value SubtractOp::emitTile(OpBuilder &builder, ValueRange tiles) {
+  return emitOrdered<arith::SubFOp>(builder, getLoc(), tiles, getSwapped());
+}
+Value DivideOp::emitTile(OpBuilder &builder, ValueRange tiles) {
+  return emitOrdered<arith::DivFOp>(builder, getLoc(), tiles, getSwapped());
+}
+Value ExpOp::emitTile(OpBuilder &builder, ValueRange tiles) {
+  return math::ExpOp::create(builder, getLoc(), tiles[0]);
+}
+
+//===----------------------------------------------------------------------===//
 // ScaleOp
 //===----------------------------------------------------------------------===//
 

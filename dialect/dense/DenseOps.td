@@ -283,8 +283,59 @@ class Hova_BinaryOp<string mnemonic, string name, string symbol>
   let hasVerifier = 1;
 }
 
+/// Of operands that have an order. The one that repeats is rhs, whichever of
+/// them it is.
+class Hova_OrderedOp<string mnemonic, string name, string symbol>
+    : Hova_Op<mnemonic, [Pure, AllTypesMatch<["lhs", "result"]>,
+        DeclareOpInterfaceMethods<Hova_StructuredOpInterface>,
+        DeclareOpInterfaceMethods<Hova_TileOpInterface>,
+        DeclareOpInterfaceMethods<Hova_ReferenceOpInterface>]> {
+  let summary = name;
+  let description = [{
+    `lhs }] # symbol # [{ rhs`, element by element, or `rhs }] # symbol # [{ lhs` where
+    `swapped`. Elements of rhs are repeated as those of `hova.add` are.
+
+    - C1: every axis of rhs is that of lhs or 1, and lhs has as many.
+
+    ```mlir
+    func.func @ordered(%x: tensor<2x9x64xf32>, %p: tensor<9x64xf32>)
+        -> tensor<2x9x64xf32> {
+      %y = hova.}] # mnemonic # [{ %x, %p {swapped} : tensor<2x9x64xf32>, tensor<9x64xf32>
+      return %y : tensor<2x9x64xf32>
+    }
+    ```
+  }];
+  let arguments = (ins Hova_Tensor:$lhs, Hova_Tensor:$rhs, UnitAttr:$swapped);
+  let results = (outs Hova_Tensor:$result);
+  let assemblyFormat = "$lhs `,` $rhs attr-dict `:` type($lhs) `,` type($rhs)";
+  let hasVerifier = 1;
+}
+
 def Hova_AddOp : Hova_BinaryOp<"add", "sum of two tensors, such as a residual", "+">;
 def Hova_MultiplyOp : Hova_BinaryOp<"multiply", "product of two tensors, such as a gate", "*">;
+
+def Hova_SubtractOp : Hova_OrderedOp<"subtract", "difference of two tensors", "-">;
+def Hova_DivideOp : Hova_OrderedOp<"divide", "quotient of two tensors, rounded to nearest", "/">;
+
+def Hova_ExpOp : Hova_Op<"exp", [Pure, AllTypesMatch<["x", "result"]>,
+    DeclareOpInterfaceMethods<Hova_StructuredOpInterface>,
+    DeclareOpInterfaceMethods<Hova_TileOpInterface>,
+    DeclareOpInterfaceMethods<Hova_ReferenceOpInterface>]> {
+  let summary = "exponential of every element";
+  let description = [{
+    `y = e^x`: infinity where that is no number of the type, 0 at minus infinity.
+
+    ```mlir
+    func.func @powers(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
+      %y = hova.exp %x : tensor<4x8xf32>
+      return %y : tensor<4x8xf32>
+    }
+    ```
+  }];
+  let arguments = (ins Hova_Tensor:$x);
+  let results = (outs Hova_Tensor:$result);
+  let assemblyFormat = "$x attr-dict `:` type($x)";
+}
 
 def Hova_ScaleOp : Hova_Op<"scale", [Pure, AllTypesMatch<["x", "result"]>,
     DeclareOpInterfaceMethods<Hova_StructuredOpInterface>,

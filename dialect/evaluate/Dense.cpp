@@ -346,6 +346,49 @@ LogicalResult MultiplyOp::evaluate(ArrayRef<HostTensor> operands,
   return success();
 }
 
+/// With operands that may have changed places.
+template <typename OpT, typename Function>
+static HostTensor evaluateOrdered(OpT op, OperandValues &value,
+                                  Function function) {
+  bool swapped = op.getSwapped();
+  return evaluateBinary(value(op.getLhs()), value(op.getRhs()),
+                        value.resultElement(), [&](auto x, auto y) {
+                          return swapped ? function(y, x) : function(x, y);
+                        });
+}
+
+LogicalResult SubtractOp::evaluate(ArrayRef<HostTensor> operands,
+                                   SmallVectorImpl<HostTensor> &results) {
+  OperandValues value(*this, operands);
+  results.push_back(
+      evaluateOrdered(*this, value, [](auto x, auto y) { return x - y; }));
+  return success();
+}
+
+LogicalResult DivideOp::evaluate(ArrayRef<HostTensor> operands,
+                                 SmallVectorImpl<HostTensor> &results) {
+  OperandValues value(*this, operands);
+  results.push_back(
+      evaluateOrdered(*this, value, [](auto x, auto y) { return x / y; }));
+  return success();
+}
+
+LogicalResult ExpOp::evaluate(ArrayRef<HostTensor> operands,
+                              SmallVectorImpl<HostTensor> &results) {
+  OperandValues value(*this, operands);
+  const HostTensor &x = value(getX());
+  HostTensor result(value.resultElement(), x.getShape());
+  withNumberType(result.getElement(), [&](auto zero) {
+    using T = decltype(zero);
+    Numbers<T> input(x);
+    for (int64_t i = 0, e = x.size(); i < e; ++i) {
+      result.mutableAs<T>()[i] = std::exp(input[i]);
+    }
+  });
+  results.push_back(result);
+  return success();
+}
+
 /// The evaluator rounds what has a type of 16 bits (Evaluator.h).
 LogicalResult ConvertOp::evaluate(ArrayRef<HostTensor> operands,
                                   SmallVectorImpl<HostTensor> &results) {

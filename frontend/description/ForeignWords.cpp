@@ -62,6 +62,9 @@ std::string_view canonicalWord(std::string_view foreign) {
       {"average", "mean"},
       {"cls", "first"},
       {"mul", "multiply"},
+      {"sub", "subtract"},
+      {"minus", "subtract"},
+      {"div", "divide"},
       {"sum", "add"},
       {"residual", "add"},
       {"cat", "concat"},
@@ -103,7 +106,6 @@ constexpr Composition compositions[] = {
      "rms_norm"},
     {" conv2d conv convolution convolution2d ", "unfold, then linear",
      "conv2d"},
-    {" subtract sub minus ", "scale by -1, then add", "subtract"},
     {" batchnorm batchnorm1d batchnorm2d ",
      "multiply by a weight and add another one, which is what it does when a "
      "model runs",

@@ -165,7 +165,10 @@ static bool repeatsTo(const Shape &repeated, const Shape &shape) {
                     });
 }
 
-ValueRef buildElementwise(LayerContext &layer) {
+/// The operation of two values or more, from left to right. The dialect's rhs
+/// is the one that repeats: where operands have an order, `swapped` says that
+/// they changed places.
+static ValueRef combineAll(LayerContext &layer, bool isOrdered) {
   std::vector<ValueRef> inputs = layer.readList("inputs");
   if (layer.hasFailed()) {
     return poison;
@@ -178,9 +181,9 @@ ValueRef buildElementwise(LayerContext &layer) {
     if (i == 0) {
       continue;
     }
-    // The order of two operands changes no number.
     ValueRef lhs = result, rhs = inputs[i];
-    if (!repeatsTo(layer.shape(rhs), layer.shape(lhs))) {
+    bool swapped = !repeatsTo(layer.shape(rhs), layer.shape(lhs));
+    if (swapped) {
       std::swap(lhs, rhs);
     }
     if (!repeatsTo(layer.shape(rhs), layer.shape(lhs))) {
@@ -192,11 +195,31 @@ ValueRef buildElementwise(LayerContext &layer) {
     }
     // Only the last one carries the layer's own path.
     std::string below = i + 1 == inputs.size() ? "" : std::to_string(i);
+    LayerContext::Attributes attributes;
+    if (isOrdered) {
+      attributes["swapped"] = Scalar::ofBoolean(swapped);
+    }
     result =
         layer.emit(layer.op().name.c_str(), below, {{"lhs", lhs}, {"rhs", rhs}},
-                   {}, ValueType(layer.type(lhs)));
+                   std::move(attributes), ValueType(layer.type(lhs)));
   }
   return result;
+}
+
+ValueRef buildElementwise(LayerContext &layer) {
+  return combineAll(layer, /*isOrdered=*/false);
+}
+
+ValueRef buildOrdered(LayerContext &layer) {
+  return combineAll(layer, /*isOrdered=*/true);
+}
+
+ValueRef buildExp(LayerContext &layer) {
+  ValueRef x = layer.read("input");
+  if (layer.hasFailed() || !layer.expectFloats("input", x, "of any shape")) {
+    return poison;
+  }
+  return layer.emit("exp", "", {{"x", x}}, {}, ValueType(layer.type(x)));
 }
 
 ValueRef buildSoftmax(LayerContext &layer) {

@@ -19,6 +19,8 @@ ValueRef buildLinear(LayerContext &layer);
 ValueRef buildLayerNorm(LayerContext &layer);
 ValueRef buildActivation(LayerContext &layer);
 ValueRef buildElementwise(LayerContext &layer);
+ValueRef buildOrdered(LayerContext &layer);
+ValueRef buildExp(LayerContext &layer);
 ValueRef buildSoftmax(LayerContext &layer);
 ValueRef buildScale(LayerContext &layer);
 ValueRef buildConcat(LayerContext &layer);

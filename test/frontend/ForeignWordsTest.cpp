@@ -64,7 +64,8 @@ INSTANTIATE_TEST_SUITE_P(
         op("SwiGLU", "feed_forward with \"gate\": true"),
         op("rope", "or the operator rotate"),
         op("conv2d", "compose it as unfold, then linear: block \"conv2d\""),
-        op("subtract", "block \"subtract\""),
+        op("sub", "note: did you mean \"subtract\"?", "\"subtract\""),
+        op("div", "note: did you mean \"divide\"?", "\"divide\""),
         op("batch_norm", "block \"batch_norm\""),
         op("dropout", "note: nothing is dropped when a model runs: leave the "
                       "layer out"),

@@ -41,7 +41,6 @@ def conv2d(image, w):
 CASES = {
     "rms_norm": ({"x": [2, 3, 8]}, {"width": 8}, rms_norm),
     "conv2d": ({"x": [2, 2, 5, 6]}, {"kernel": 3, "stride": 2, "padding": 1, "width": 4}, conv2d),
-    "subtract": ({"x": [2, 3, 8], "z": [2, 3, 8]}, {}, lambda x, z, w: x - z),
     "batch_norm": (
         {"x": [2, 3, 8]},
         {"width": 8},
@@ -53,7 +52,6 @@ CASES = {
 WORDS = {
     "rms_norm": "RMSNorm",
     "conv2d": "Conv2d",
-    "subtract": "sub",
     "batch_norm": "BatchNorm1d",
 }
 

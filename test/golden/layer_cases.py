@@ -160,6 +160,29 @@ def elementwise():
     return case
 
 
+def ordered():
+    """Differences and quotients, whichever of the two repeats, and exponentials."""
+    case = Case("ordered")
+    a, b = (case.values(name, 2, 5, 7) for name in "ab")
+    row = case.values("row", 2, 5, 1)
+    x = case.net.draw.values(3, 37, scale=20.0)
+    edges = [0.0, -0.0, 88.0, 88.5, 88.72, -87.0, -1e4]
+    x[0, : len(edges)] = np.array(edges, np.float32)
+    x = case.input("x", x)
+    case.layer("less", "subtract", inputs=["a", "b", "row"])
+    case.layer("from", "subtract", inputs=["row", "less"])
+    case.layer("power", "exp", input="b")
+    case.layer("over", "divide", inputs=["a", "power"])
+    case.layer("part", "divide", inputs=["row", "power"])
+    case.layer("powers", "exp", input="x")
+    case.output("from", "from", row - (a - b - row))
+    case.output("power", "power", np.exp(b))
+    case.output("over", "over", a / np.exp(b))
+    case.output("part", "part", row / np.exp(b))
+    case.output("powers", "powers", np.exp(x))
+    return case
+
+
 def repeated():
     """Factors of a model, of each head, of each batch item and column, and of a row."""
     case = Case("repeated")
@@ -282,6 +305,7 @@ def cases():
     yield masked_rows()
     yield shared_results()
     yield elementwise()
+    yield ordered()
     yield repeated()
     yield turned()
     yield positions("positions_interleaved", 11, 9, kind="sinusoid")

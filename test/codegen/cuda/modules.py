@@ -278,7 +278,7 @@ def squares_of_tokens(x: np.ndarray) -> np.ndarray:
 # Elements ----------------------------------------------------------------------
 
 
-def elements(operation: str, shapes: list[tuple[int, ...]], truth: Callable[..., np.ndarray], limit: float, to: str = "f32") -> Case:
+def elements(operation: str, shapes: list[tuple[int, ...]], truth: Callable[..., np.ndarray], limit: float, to: str = "f32", attributes: str = "") -> Case:
     """An operation on elements alone, as it stands between kernels that it could not join."""
     n = Numbers()
     values = [n.wide(*shape) for shape in shapes]
@@ -286,7 +286,7 @@ def elements(operation: str, shapes: list[tuple[int, ...]], truth: Callable[...,
     result = types[0].replace("f32", to)
     names = [f"%{i}" for i in range(len(shapes))]
     arrow = f" -> {result}" if "convert" in operation else ""
-    attributes = " {factor = -0.3 : f64}" if "scale" in operation else ""
+    attributes = " {factor = -0.3 : f64}" if "scale" in operation else attributes
     return case(n, f"""
       func.func @main({", ".join(f"{name}: {t}" for name, t in zip(names, types, strict=True))}) -> {result} {{
         %y = {operation} {", ".join(names)}{attributes} : {", ".join(types)}{arrow}
@@ -414,4 +414,7 @@ MODULES = {
     "rotation": lambda: rotation(3, 5, 96, 6),
     "product of rotated columns": lambda: rotated_product(2, 45),
     "numbers of valid tokens": counted_position_ids,
+    "difference": lambda: elements("hova.subtract", [(2, 3, 70), (3, 1)], np.subtract, ONCE),
+    "swapped quotient": lambda: elements("hova.divide", [(2, 3, 70), (70,)], lambda x, y: y / x, ONCE, attributes=" {swapped}"),
+    "powers of e": lambda: elements("hova.exp", [(6, 70)], np.exp, 2 * F32),
 }

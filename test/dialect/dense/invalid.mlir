@@ -81,6 +81,22 @@ func.func @multiply_c1_only_rhs_repeats(%x: tensor<2x1x64xf32>, %p: tensor<9x1xf
 
 // -----
 
+func.func @subtract_c1_rhs_repeats(%x: tensor<2x9x64xf32>, %p: tensor<8x1xf32>) {
+  // expected-error@+1 {{'hova.subtract' op expects every axis of rhs, counted from the last, to be that of lhs or 1, got 8x1 and 2x9x64}}
+  %r = hova.subtract %x, %p : tensor<2x9x64xf32>, tensor<8x1xf32>
+  return
+}
+
+// -----
+
+func.func @divide_c1_rhs_is_not_larger(%x: tensor<9x64xf32>, %p: tensor<2x9x64xf32>) {
+  // expected-error@+1 {{'hova.divide' op expects every axis of rhs, counted from the last, to be that of lhs or 1, got 2x9x64 and 9x64}}
+  %r = hova.divide %x, %p {swapped} : tensor<9x64xf32>, tensor<2x9x64xf32>
+  return
+}
+
+// -----
+
 func.func @softmax_c1_x_has_an_axis(%x: tensor<f32>) {
   // expected-error@+1 {{'hova.softmax' op expects x with a last axis, got a scalar}}
   %r = hova.softmax %x : tensor<f32>

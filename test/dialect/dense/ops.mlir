@@ -50,6 +50,17 @@ func.func @activates_gelu_erf(%x: tensor<2x9x64xf32>) -> tensor<2x9x64xf32> {
   return %r : tensor<2x9x64xf32>
 }
 
+// CHECK-LABEL: @divides_by_what_repeats
+// CHECK: hova.subtract %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}} : tensor<2x9x64xf32>, tensor<9x1xf32>
+// CHECK: hova.divide %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}} {swapped} : tensor<2x9x64xf32>, tensor<64xf32>
+// CHECK: hova.exp %{{[a-z0-9_]+}} : tensor<2x9x64xf32>
+func.func @divides_by_what_repeats(%x: tensor<2x9x64xf32>, %c: tensor<9x1xf32>, %r: tensor<64xf32>) -> tensor<2x9x64xf32> {
+  %a = hova.subtract %x, %c : tensor<2x9x64xf32>, tensor<9x1xf32>
+  %b = hova.divide %a, %r {swapped} : tensor<2x9x64xf32>, tensor<64xf32>
+  %y = hova.exp %b : tensor<2x9x64xf32>
+  return %y : tensor<2x9x64xf32>
+}
+
 // CHECK-LABEL: @activates_hard_swish
 // CHECK: hova.activation hard_swish %{{[a-z0-9_]+}} : tensor<2x9x64xf32>
 func.func @activates_hard_swish(%x: tensor<2x9x64xf32>) -> tensor<2x9x64xf32> {

@@ -113,6 +113,21 @@ def elementwise(scope):
     return Layer({"inputs": inputs}, Attributes(scope), first.shape)
 
 
+def divide(scope):
+    """By an input of the model, which is not near 0 by accident of a model."""
+    x = scope.pick(lambda shape: True)
+    divisor = scope.input_like(x.shape) if x else None
+    if not divisor:
+        return None
+    inputs = [x, divisor] if scope.chance(0.8) else [x]
+    return Layer({"inputs": inputs}, Attributes(scope), x.shape)
+
+
+def exp(scope):
+    x = scope.pick(lambda shape: True)
+    return x and Layer({"input": x}, Attributes(scope), x.shape)
+
+
 def concat(scope):
     first = scope.pick_for_list(lambda shape: numbers(shape) * 3 < MOST_NUMBERS)
     if not first:
@@ -368,6 +383,9 @@ LAYERS = {
     "activation": activation,
     "add": elementwise,
     "multiply": elementwise,
+    "subtract": elementwise,
+    "divide": divide,
+    "exp": exp,
     "scale": scale,
     "concat": concat,
     "slice": slice_,
@@ -400,6 +418,8 @@ ROW_LAYERS = (
     "activation",
     "add",
     "multiply",
+    "subtract",
+    "exp",
     "scale",
     "concat",
     "slice",

@@ -58,6 +58,24 @@ def multiply(layer):
     return first
 
 
+def subtract(layer):
+    first, *others = layer.read_list("inputs")
+    for other in others:
+        first = layer.net.keep(first - other)
+    return first
+
+
+def divide(layer):
+    first, *others = layer.read_list("inputs")
+    for other in others:
+        first = layer.net.keep(first / other)
+    return first
+
+
+def exp(layer):
+    return np.exp(layer.read("input"))
+
+
 def scale(layer):
     x = layer.read("input")
     return x * x.dtype.type(layer.get("by"))
@@ -366,6 +384,9 @@ OPERATORS = {
     "activation": activation,
     "add": add,
     "multiply": multiply,
+    "subtract": subtract,
+    "divide": divide,
+    "exp": exp,
     "scale": scale,
     "concat": concat,
     "slice": slice_,

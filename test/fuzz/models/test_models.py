@@ -21,7 +21,7 @@ from shrink import shrink, smaller_expressions
 from trial import HOVA, Trial, Verdict, bits, run_all
 
 MODELS = 200
-DESCRIPTIONS = 4000  # for words that are rare
+DESCRIPTIONS = 5000  # for words that are rare
 OTHER_IMAGE = 5520244  # windows of one image after windows of another
 
 
