@@ -92,7 +92,7 @@ def Hova_RotaryPairs : EnumAttr<Hova_Dialect, Hova_RotaryPairsEnum, "rotary_pair
 
 def Hova_PoolKindEnum : Hova_Enum<"PoolKind",
     "which tokens a pooled row stands for",
-    ["first", "mean"]>;
+    ["first", "mean", "max", "last", "token"]>;
 def Hova_PoolKind : EnumAttr<Hova_Dialect, Hova_PoolKindEnum, "pool_kind">;
 
 def Hova_LayoutKindEnum : Hova_Enum<"LayoutKind",

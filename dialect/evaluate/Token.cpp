@@ -220,7 +220,7 @@ LogicalResult UnfoldOp::evaluate(ArrayRef<HostTensor> operands,
 }
 
 //===----------------------------------------------------------------------===//
-// Joining, cutting and pooling
+// Joining and cutting
 //===----------------------------------------------------------------------===//
 
 /// Joins tensors that agree in all other dimensions along `axis`.
@@ -350,33 +350,6 @@ LogicalResult ClassTokenOp::evaluate(ArrayRef<HostTensor> operands,
   results.push_back(join({first, x}, /*axis=*/1, value.resultElement()));
   return success();
 }
-
-LogicalResult PoolOp::evaluate(ArrayRef<HostTensor> operands,
-                               SmallVectorImpl<HostTensor> &results) {
-  const HostTensor &x = OperandValues(*this, operands)(getX());
-  int64_t batch = x.getShape()[0], tokens = x.getShape()[1];
-  int64_t width = x.getShape()[2];
-  HostTensor result(x.getElement(), {batch, width});
-  withNumberType(x.getElement(), [&](auto zero) {
-    using T = decltype(zero);
-    int64_t used = getKind() == PoolKind::first ? 1 : tokens;
-    for (int64_t b = 0; b < batch; ++b) {
-      T *out = result.mutableAs<T>() + b * width;
-      for (int64_t i = 0; i < used; ++i) {
-        for (int64_t c = 0; c < width; ++c) {
-          out[c] += x.as<T>()[(b * tokens + i) * width + c];
-        }
-      }
-      for (int64_t c = 0; c < width; ++c) {
-        out[c] /= static_cast<T>(used);
-      }
-    }
-  });
-  results.push_back(result);
-  return success();
-}
-
-SmallVector<OpOperand *> PoolOp::getSummands() { return {&getXMutable()}; }
 
 //===----------------------------------------------------------------------===//
 // Layers of an omnidirectional attention

@@ -212,7 +212,7 @@ IterationSpace PatchEmbeddingOp::getIterationSpace() {
 bool PatchEmbeddingOp::isStored(unsigned index) { return index == 1; }
 
 //===----------------------------------------------------------------------===//
-// ClassTokenOp, PoolOp
+// ClassTokenOp
 //===----------------------------------------------------------------------===//
 
 LogicalResult ClassTokenOp::verify() {
@@ -233,37 +233,6 @@ IterationSpace ClassTokenOp::getIterationSpace() {
   builder.operand(1, axes.back()); // x is one row further up
   builder.result(axes);
   return builder.build();
-}
-
-LogicalResult PoolOp::verify() {
-  ArrayRef<int64_t> x = shapeOf(getX());
-  if (x.size() != 3) { // C1
-    return emitOpError("expects x [batch, tokens, width], got ")
-           << shapeText(x);
-  }
-  return expectResult(*this, {x[0], x[2]}); // C1
-}
-
-bool PoolOp::movesData() { return getKind() == PoolKind::first; }
-
-IterationSpace PoolOp::getIterationSpace() {
-  IterationSpaceBuilder builder(*this);
-  ArrayRef<int64_t> x = shapeOf(getX());
-  SmallVector<AffineExpr> rows = builder.rows();
-  AffineExpr column = builder.parallel("column", x[2]);
-  AffineExpr token = getKind() == PoolKind::first
-                         ? builder.constant(0)
-                         : builder.reduction("token", x[1]);
-  builder.operand(0, {rows[0], token, column});
-  builder.result({rows[0], column});
-  return builder.build();
-}
-
-std::optional<RowSteps> PoolOp::getSourceRows() {
-  int64_t tokens = shapeOf(getX())[1];
-  return getKind() == PoolKind::first && tokens != kDynamic
-             ? std::optional(RowSteps{0, tokens})
-             : std::nullopt;
 }
 
 //===----------------------------------------------------------------------===//

@@ -190,21 +190,44 @@ def Hova_PoolOp : Hova_TokenOp<"pool", [
     DeclareOpInterfaceMethods<Hova_RowViewOpInterface>], ["getSummands"]> {
   let summary = "one row for all tokens";
   let description = [{
-    first: `y[b, :] = x[b, 0, :]`; mean: `y[b, :] = mean_i x[b, i, :]`.
+    - first: `y[b, :] = x[b, 0, :]`;
+    - mean: `y[b, :] = sum_i x[b, i, :] / n`, over all n tokens, or over those
+      that `by`, booleans, keeps; 0 where it keeps none;
+    - max: the largest element of each column of the same tokens; 0 where there
+      is none. NaN propagates;
+    - last: `y[b, :] = x[b, i, :]` of the last token i that `by`, booleans,
+      keeps; the first token's where it keeps none;
+    - token: the same of the first token whose id in `by`, integers, is `id`, or
+      is the largest of the item where there is no `id`; the first token's where
+      none is. So CLIP reads the end of a text (Radford et al., section 2.4).
 
     - C1: x is [batch, tokens, width] and the result [batch, width].
+    - C2: first has no `by`, last has booleans and token integers; mean and max
+      may have booleans.
+    - C3: `by` is [batch, tokens].
+    - C4: only token has an `id`.
 
     ```mlir
-    func.func @pool(%x: tensor<1x5x64xf32>) -> tensor<1x64xf32> {
-      %y = hova.pool first %x : tensor<1x5x64xf32> -> tensor<1x64xf32>
+    func.func @pool(%x: tensor<1x5x64xf32>, %valid: tensor<1x5xi1>)
+        -> tensor<1x64xf32> {
+      %y = hova.pool mean %x by %valid
+          : tensor<1x5x64xf32>, tensor<1x5xi1> -> tensor<1x64xf32>
       return %y : tensor<1x64xf32>
     }
     ```
   }];
-  let arguments = (ins Hova_PoolKind:$kind, Hova_Tensor:$x);
+  let arguments = (ins Hova_PoolKind:$kind, Hova_Tensor:$x,
+      Optional<AnyTypeOf<[Hova_Mask, Hova_Ids]>>:$by, OptionalAttr<I64Attr>:$id);
   let results = (outs Hova_Tensor:$result);
-  let assemblyFormat = "$kind $x attr-dict `:` type($x) `->` type($result)";
+  let assemblyFormat = [{
+    $kind $x (`by` $by^)? attr-dict `:` type($x) (`,` type($by)^)? `->`
+    type($result)
+  }];
   let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// Whether the result is the row of one token, which `by` chooses.
+    bool picksToken();
+  }];
 }
 
 def Hova_PaddingMaskOp : Hova_TokenOp<"padding_mask"> {

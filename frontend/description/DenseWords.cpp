@@ -185,8 +185,16 @@ std::vector<OperatorInfo> tokenOperators() {
                {}}),
       {"pool",
        "one row for all tokens",
-       {input("[batch, N, D]")},
-       {word("kind", "", {"first", "mean"}, "the first token, or the mean")},
+       {input("[batch, N, D]"),
+        {"valid", false, false,
+         "[batch, N] booleans; false tokens do not count for mean, max and "
+         "last"},
+        {"ids", false, false, "[batch, N] integers, by which token is found"}},
+       {word("kind", "", {"first", "mean", "max", "last", "token"},
+             "the first token, the mean, the maximum of each column, the last "
+             "token, or the first one with an id"),
+        integer("id", "the largest of the item", "that token is found by",
+                -9223372036854775807.0)},
        {}},
       {"padding_mask",
        "which tokens are not padding",

@@ -215,17 +215,6 @@ ValueRef buildClassToken(LayerContext &layer) {
                     {DType::F32, std::move(result)});
 }
 
-ValueRef buildPool(LayerContext &layer) {
-  ValueRef x = layer.read("input");
-  std::string kind = layer.word("kind", "");
-  if (layer.hasFailed() || !layer.expectFloats("input", x, "[batch, N, D]") ||
-      !layer.expectRank("input", x, 3, "[batch, N, D]")) {
-    return poison;
-  }
-  return layer.emit("pool", "", {{"x", x}}, {{"kind", Scalar::ofText(kind)}},
-                    {DType::F32, {layer.shape(x)[0], layer.width(x)}});
-}
-
 ValueRef buildPaddingMask(LayerContext &layer) {
   ValueRef ids = layer.read("input");
   int64_t pad = layer.integer("pad", 0);

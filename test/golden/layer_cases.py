@@ -253,6 +253,32 @@ def counted_positions(name, **options):
     return case
 
 
+def pools():
+    """One token, some, none, the last one alone and all; ids that are there, twice and not."""
+    case = Case("pools")
+    x = case.values("x", 5, 7, 37)
+    valid = case.net.draw.booleans(5, 7)
+    valid[0], valid[1], valid[2], valid[3] = True, False, False, True
+    valid[2, 6], valid[3, 0], valid[3, 5:] = True, False, False
+    case.input("valid", valid)
+    ids = case.net.draw.integers(9, 5, 7)
+    ids[ids == 4] = 3
+    ids[0, 2], ids[0, 5], ids[2, 6] = 4, 4, 4
+    ids[3, 3] = ids[3, 4] = 8
+    case.input("ids", ids, bound=9)
+    ways = {
+        "mean": {}, "max": {}, "last": {}, "kept_mean": {"valid": "valid"},
+        "kept_max": {"valid": "valid"}, "kept_last": {"valid": "valid"},
+        "own_token": {"ids": "ids", "id": 4}, "largest_token": {"ids": "ids"},
+    }
+    for name, reads in ways.items():
+        kind = name.split("_")[-1]
+        case.layer(name, "pool", input="x", kind=kind, **reads)
+        case.output(name, name, oracle.pool(
+            x, kind, valid if "valid" in reads else None, ids, reads.get("id")))
+    return case
+
+
 def image(name, batch, channels, size, patch, width, bias=True):
     case = Case(name)
     x = case.values("image", batch, channels, *size)
@@ -321,6 +347,7 @@ def cases():
     yield counted_positions("positions_counted", kind="learned", offset=4)
     yield counted_positions("positions_counted_longer", kind="learned", length=12)
     yield counted_positions("positions_counted_sinusoid", kind="sinusoid")
+    yield pools()
     yield image("patches", 2, 3, (8, 12), 4, 10)
     yield image("patches_no_bias", 1, 1, (6, 6), 3, 7, bias=False)
     yield omni("omni_one_state", 1, 2, 5, 12, 2, 20)

@@ -373,6 +373,26 @@ def rotate(x, heads, cosines, sines, pairs="halves"):
     return result.reshape(x.shape).astype(x.dtype)
 
 
+def pool(x, kind, valid=None, ids=None, id=None):
+    """[B, N, D] -> [B, D], an item at a time; 0, or the first token, where none is meant."""
+    rows = []
+    for item, tokens in enumerate(x):
+        kept = tokens if valid is None else tokens[valid[item]]
+        if kind == "first":
+            rows.append(tokens[0])
+        elif kind == "last":
+            rows.append(kept[-1] if len(kept) else tokens[0])
+        elif kind == "token":
+            meant = ids[item].max() if id is None else id
+            found = np.flatnonzero(ids[item] == meant)
+            rows.append(tokens[found[0]] if len(found) else tokens[0])
+        elif len(kept) == 0:
+            rows.append(np.zeros_like(tokens[0]))
+        else:
+            rows.append(kept.mean(axis=0) if kind == "mean" else kept.max(axis=0))
+    return np.stack(rows)
+
+
 def counted_positions(valid, offset):
     """RoBERTa: valid tokens from `offset` on, and padding in front of them.
 

@@ -10,6 +10,7 @@
 #include "dialect/Shapes.h"
 #include "dialect/placement/PlacementOps.h"
 #include "dialect/token/TokenOps.h"
+#include <limits>
 #include <numeric>
 
 using namespace mlir;
@@ -161,14 +162,72 @@ static void poolRows(KernelEmitter &e, Value x, int64_t count, bool takesMean) {
   });
 }
 
+/// The same of the rows that a mask keeps; 0 where it keeps none.
+static void poolKeptRows(KernelEmitter &e, PoolOp op) {
+  Value x = e.buffer(op.getX()), by = e.buffer(op.getBy());
+  int64_t tokens = shapeOf(op.getX())[1];
+  bool takesMean = op.getKind() == PoolKind::mean;
+  double neutral = takesMean ? 0 : -std::numeric_limits<double>::infinity();
+  e.forEachRow([&](Expr row) {
+    auto isKept = [&](Expr i) { return e.load(by, row, i) != 0; };
+    Expr count =
+        e.fold("kept", 0, tokens, 1, e.scalar(0), [&](Expr i, Expr before) {
+          return select(isKept(i), before + 1.0, before);
+        });
+    e.forEachChunk(shapeOf(op.getX()).back(), [&](const Chunk &at) {
+      Expr start = e.splat(neutral, at.lanes);
+      Expr all =
+          e.fold("tokens", 0, tokens, 1, start, [&](Expr i, Expr before) {
+            Expr tile = e.load(x, row * tokens + i, at);
+            Expr next = takesMean ? before + tile
+                                  : e.compute<arith::MaximumFOp>(before, tile);
+            return select(isKept(i), next, before);
+          });
+      e.finishAndStoreTile({row, at}, takesMean
+                                          ? all / max(count, 1.0)
+                                          : select(count > 0.0, all, 0.0));
+    });
+  });
+}
+
+/// The token of item `row` that a kind picks; the first where there is none.
+static Expr pickToken(KernelEmitter &e, PoolOp op, Expr row) {
+  Value by = e.buffer(op.getBy());
+  int64_t tokens = shapeOf(op.getX())[1];
+  auto at = [&](Expr token) { return e.load(by, row, token); };
+  auto pick = [&](llvm::function_ref<Expr(Expr token, Expr before)> next) {
+    return e.fold("tokens", 0, tokens, 1, e.index(0), next);
+  };
+  if (op.getKind() == PoolKind::last) {
+    return pick([&](Expr token, Expr before) {
+      return select(at(token) != 0, token, before);
+    });
+  }
+  if (!op.getId()) {
+    return pick([&](Expr token, Expr before) {
+      return select(at(token) > at(before), token, before);
+    });
+  }
+  // From the end on, so that the first one stays.
+  return pick([&](Expr i, Expr before) {
+    Expr token = tokens - 1 - i;
+    return select(at(token) == *op.getId(), token, before);
+  });
+}
+
 static void emit(KernelEmitter &e, PoolOp op) {
   int64_t tokens = shapeOf(op.getX())[1], width = shapeOf(op.getX())[2];
-  if (op.getKind() != PoolKind::first) {
-    return poolRows(e, op.getX(), tokens, /*takesMean=*/true);
+  if (op.movesData()) {
+    Value x = e.buffer(op.getX());
+    return e.forEachRow([&](Expr row) {
+      Expr token = op.getBy() ? pickToken(e, op, row) : Expr(0);
+      e.copyRow({x, {row * tokens + token, 0}}, row, width);
+    });
   }
-  Value x = e.buffer(op.getX());
-  e.forEachRow(
-      [&](Expr row) { e.copyRow({x, {row * tokens, 0}}, row, width); });
+  if (op.getBy()) {
+    return poolKeptRows(e, op);
+  }
+  poolRows(e, op.getX(), tokens, op.getKind() == PoolKind::mean);
 }
 
 static void emit(KernelEmitter &e, LayerPoolOp op) {

@@ -12,6 +12,7 @@
 #include "dialect/token/TokenOps.h"
 #include "dialect/token/Unfold.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include <limits>
 
 using namespace mlir;
 
@@ -312,28 +313,166 @@ static Value emitTile(GroupEmitter &e, LayerPoolOp op, const Place &place) {
   return most;
 }
 
-static Value emitTile(GroupEmitter &e, PoolOp op, const Place &place) {
-  KernelBuilder &b = e.b;
-  int64_t tokens = shapeOf(op.getX())[1];
-  auto token = [&](Expr number) {
-    return gather(e, place, op.getX(), [&](Expr row, Expr column) {
-      return std::pair(row * tokens + number, column);
-    });
-  };
-  if (op.getKind() == PoolKind::first) {
-    return token(0);
+namespace {
+/// Rows for all tokens of an item.
+class TokenPool {
+public:
+  TokenPool(GroupEmitter &e, PoolOp op, const Place &place)
+      : e(e), b(e.b), op(op), place(place), tokens(shapeOf(op.getX())[1]),
+        one(place.type.with({place.type.rows(), 1}, e.b.getI32Type(),
+                            TileDistribution::row)) {}
+
+  Value emit() {
+    if (op.movesData()) {
+      return rows(op.getBy() ? pick() : Value());
+    }
+    return op.getBy() ? reduceKept() : reduceAll();
   }
-  auto add = [&](Expr number, ValueRange sum) -> KernelBuilder::Values {
-    return {b.combine(Combine::add, sum[0], token(number))};
+
+private:
+  /// What `by` has of a token of each row.
+  Value chosenBy(Expr token) {
+    return b.gather(one, e.matrix(op.getBy()), [&](Expr i, Expr) {
+      return std::pair(place.row + i, token);
+    });
+  }
+  Value zeros() {
+    return b.map(one, {}, [](Elements, Expr, Expr) { return Expr(0); });
+  }
+  /// The rows of a token, the same of all items or of each its own.
+  Value rowsOf(Expr token) {
+    return gather(e, place, op.getX(), [&](Expr row, Expr column) {
+      return std::pair(row * tokens + token, column);
+    });
+  }
+  Value rows(Value picked) {
+    return picked ? gather(e, place, op.getX(), picked,
+                           [&](Elements token, Expr row, Expr column) {
+                             return std::pair(row * tokens + toIndex(token[0]),
+                                              column);
+                           })
+                  : rowsOf(0);
+  }
+
+  Value pick();
+  Value pickLargest();
+  Value reduceAll();
+  Value reduceKept();
+  /// An element more of a sum or of a maximum, which keeps NaN.
+  Expr add(Expr before, Expr next) {
+    return isMean() ? before + next
+                    : b.compute<arith::MaximumFOp>(before, next);
+  }
+  bool isMean() { return op.getKind() == PoolKind::mean; }
+
+  GroupEmitter &e;
+  KernelBuilder &b;
+  PoolOp op;
+  const Place &place;
+  int64_t tokens;
+  TileType one; ///< an integer for each row
+};
+} // namespace
+
+/// The token that each item has; the first where there is none.
+Value TokenPool::pick() {
+  bool isLast = op.getKind() == PoolKind::last;
+  if (!isLast && !op.getId()) {
+    return pickLargest();
+  }
+  auto next = [&](Expr i, ValueRange picked) -> KernelBuilder::Values {
+    // The first one stays where the loop comes from the end.
+    Expr token = isLast ? i : tokens - 1 - i;
+    return {
+        b.map(one, {picked[0], chosenBy(token)}, [&](Elements x, Expr, Expr) {
+          Expr isIt = isLast ? x[1] != 0 : x[1] == *op.getId();
+          Expr number = toInteger(token, b.getI32Type());
+          return select(isIt, number, x[0]);
+        })};
   };
-  Value sum = b.loop(tokens, b.fill(place.type, 0), add)[0];
-  return b.map(place.type, sum,
-               [&](Elements x, Expr, Expr) { return x[0] * (1.0 / tokens); });
+  return b.loop(tokens, zeros(), next)[0];
+}
+
+Value TokenPool::pickLargest() {
+  auto next = [&](Expr token, ValueRange best) -> KernelBuilder::Values {
+    Value id = chosenBy(token);
+    Value picked =
+        b.map(one, {best[0], best[1], id}, [&](Elements x, Expr, Expr) {
+          Expr number = toInteger(token, b.getI32Type());
+          return select(x[2] > x[1], number, x[0]);
+        });
+    Value most = b.map(one, {best[1], id}, [&](Elements x, Expr, Expr) {
+      return select(x[1] > x[0], x[1], x[0]);
+    });
+    return {picked, most};
+  };
+  return b.loop(1, tokens, {zeros(), chosenBy(0)}, next)[0];
+}
+
+Value TokenPool::reduceAll() {
+  auto next = [&](Expr token, ValueRange all) -> KernelBuilder::Values {
+    return {b.map(place.type, {all[0], rowsOf(token)},
+                  [&](Elements x, Expr, Expr) { return add(x[0], x[1]); })};
+  };
+  Value start = isMean() ? b.fill(place.type, 0) : rowsOf(0);
+  Value all = b.loop(isMean() ? 0 : 1, tokens, start, next)[0];
+  return isMean() ? b.map(place.type, all,
+                          [&](Elements x, Expr, Expr) {
+                            return x[0] * (1.0 / tokens);
+                          })
+                  : all;
+}
+
+Value TokenPool::reduceKept() {
+  double neutral = isMean() ? 0 : -std::numeric_limits<double>::infinity();
+  auto next = [&](Expr token, ValueRange before) -> KernelBuilder::Values {
+    Value kept = chosenBy(token);
+    Value all = b.map(place.type, {before[0], rowsOf(token), kept},
+                      [&](Elements x, Expr, Expr) {
+                        return select(x[2] != 0, add(x[0], x[1]), x[0]);
+                      });
+    Value count = b.map(one, {before[1], kept}, [&](Elements x, Expr, Expr) {
+      return select(x[1] != 0, x[0] + 1, x[0]);
+    });
+    return {all, count};
+  };
+  KernelBuilder::Values all =
+      b.loop(tokens, {b.fill(place.type, neutral), zeros()}, next);
+  return b.map(place.type, all, [&](Elements x, Expr, Expr) {
+    if (!isMean()) {
+      return select(x[1] != 0, x[0], 0.0);
+    }
+    Expr count = b.compute<arith::SIToFPOp>(b.f32(), select(x[1] > 1, x[1], 1));
+    return x[0] / count;
+  });
+}
+
+static Value emitTile(GroupEmitter &e, PoolOp op, const Place &place) {
+  return TokenPool(e, op, place).emit();
+}
+
+/// Ids of 64 bits are gathered as i32, where the least one stands for all
+/// others: they have no order, and an id that is none of i32 is not found.
+static bool looksForWideId(Operation *op) {
+  auto pool = dyn_cast<PoolOp>(op);
+  bool isWide =
+      pool && pool.getBy() && getElementTypeOrSelf(pool.getBy()).isInteger(64);
+  using Narrow = std::numeric_limits<int32_t>;
+  int64_t id = isWide ? pool.getId().value_or(Narrow::min()) : 0;
+  return isWide && (id <= Narrow::min() || id > Narrow::max());
 }
 
 namespace {
 template <typename OpT>
 struct TokenRecipe : ElementsRecipe<TokenRecipe<OpT>, OpT> {
+  CudaScheduleAttr chooseSchedule(Operation *op) const {
+    if (looksForWideId(op)) {
+      op->emitOpError("has no code for a GPU yet with ids of i64 and no id of "
+                      "32 bits to find; a CPU runs it (--target=cpu)");
+      return {};
+    }
+    return scheduleElements(op);
+  }
   void emitGroup(Operation *op, GroupEmitter &emitter) const {
     Place place = emitter.tilePlace(op);
     emitter.finishAndStore(emitTile(emitter, cast<OpT>(op), place), place);

@@ -165,7 +165,33 @@ def pool(kind: str, limit: float) -> Case:
       func.func @main(%x: tensor<6x5x70xf32>) -> tensor<6x70xf32> {{
         %0 = hova.pool {kind} %x : tensor<6x5x70xf32> -> tensor<6x70xf32>
         return %0 : tensor<6x70xf32>
-      }}""", [x[:, 0] if kind == "first" else x.mean(1)], limit, "f32")
+      }}""", [{"first": x[:, 0], "mean": x.mean(1), "max": x.max(1)}[kind]], limit, "f32")
+
+
+def pool_of_kept(kind: str, limit: float) -> Case:
+    """The mean or the maximum of tokens that count, or the last of them; an item has none."""
+    n = Numbers()
+    x, valid = n.wide(6, 5, 70), n.integers(6, 5, below=2, dtype=np.uint8)
+    valid[1], valid[2], valid[3] = 0, 1, [0, 1, 0, 0, 0]
+    kept = np.where(valid[..., None], x, np.nan)
+    rows = [x[b, np.flatnonzero(v)[-1] if v.any() else 0] for b, v in enumerate(valid)]
+    if kind != "last":
+        rows = [(kept[b, v > 0].mean(0) if kind == "mean" else kept[b, v > 0].max(0)) if v.any() else 0 * x[b, 0] for b, v in enumerate(valid)]
+    return case(n, f"""
+      func.func @main(%x: tensor<6x5x70xf32>, %v: tensor<6x5xi1>) -> tensor<6x70xf32> {{
+        %0 = hova.pool {kind} %x by %v : tensor<6x5x70xf32>, tensor<6x5xi1> -> tensor<6x70xf32>
+        return %0 : tensor<6x70xf32>
+      }}""", [np.stack(rows)], limit, "f32")
+
+
+def pool_by_id(ids: str, attributes: str, find: Callable[[np.ndarray], np.ndarray]) -> Case:
+    n = Numbers()
+    x, own = n.wide(6, 5, 70), n.integers(6, 5, below=4, dtype={"i32": np.int32, "i64": np.int64}[ids])
+    return case(n, f"""
+      func.func @main(%x: tensor<6x5x70xf32>, %i: tensor<6x5x{ids}>) -> tensor<6x70xf32> {{
+        %0 = hova.pool token %x by %i {attributes} : tensor<6x5x70xf32>, tensor<6x5x{ids}> -> tensor<6x70xf32>
+        return %0 : tensor<6x70xf32>
+      }}""", [x[np.arange(6), find(own)]], 0.0, "f32")
 
 
 def embedding(ids: str, transposed: bool) -> Case:
@@ -416,5 +442,11 @@ MODULES = {
     "numbers of valid tokens": counted_position_ids,
     "difference": lambda: elements("hova.subtract", [(2, 3, 70), (3, 1)], np.subtract, ONCE),
     "swapped quotient": lambda: elements("hova.divide", [(2, 3, 70), (70,)], lambda x, y: y / x, ONCE, attributes=" {swapped}"),
+    "largest of tokens": lambda: pool("max", 0.0),
+    "mean of kept tokens": lambda: pool_of_kept("mean", F32),
+    "largest of kept tokens": lambda: pool_of_kept("max", 0.0),
+    "last of kept tokens": lambda: pool_of_kept("last", 0.0),
+    "token by its id, ids of 64 bits": lambda: pool_by_id("i64", "{id = 2 : i64}", lambda i: (i == 2).argmax(1)),
+    "token of the largest id": lambda: pool_by_id("i32", "", lambda i: i.argmax(1)),
     "powers of e": lambda: elements("hova.exp", [(6, 70)], np.exp, 2 * F32),
 }

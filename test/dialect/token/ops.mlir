@@ -150,6 +150,15 @@ func.func @pools_unknown_tokens(%x: tensor<?x?x8xf32>) -> tensor<?x8xf32> {
   return %r : tensor<?x8xf32>
 }
 
+// CHECK-LABEL: @pools_what_is_kept
+// CHECK: hova.pool max %{{[a-z0-9_]+}} by %{{[a-z0-9_]+}} : tensor<2x?x8xf32>, tensor<2x7xi1> -> tensor<2x8xf32>
+// CHECK: hova.pool token %{{[a-z0-9_]+}} by %{{[a-z0-9_]+}} {id = 4 : i64} : tensor<2x?x8xf32>, tensor<2x7xi64> -> tensor<2x8xf32>
+func.func @pools_what_is_kept(%x: tensor<2x?x8xf32>, %v: tensor<2x7xi1>, %i: tensor<2x7xi64>) -> (tensor<2x8xf32>, tensor<2x8xf32>) {
+  %m = hova.pool max %x by %v : tensor<2x?x8xf32>, tensor<2x7xi1> -> tensor<2x8xf32>
+  %t = hova.pool token %x by %i {id = 4 : i64} : tensor<2x?x8xf32>, tensor<2x7xi64> -> tensor<2x8xf32>
+  return %m, %t : tensor<2x8xf32>, tensor<2x8xf32>
+}
+
 // CHECK-LABEL: @numbers_tokens
 // CHECK: hova.position_ids %{{[a-z0-9_]+}} : tensor<2x7xi1> -> tensor<2x7xi32>
 func.func @numbers_tokens(%v: tensor<2x7xi1>) -> tensor<2x7xi32> {

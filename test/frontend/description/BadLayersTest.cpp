@@ -222,6 +222,29 @@ std::vector<Bad> shapes() {
           "positions_of_ids",
           R"({"name": "y", "op": "positions", "input": "x", "valid": @"ids", "kind": "learned"})",
           "expects valid of bool [2, 4], got i32 [2, 4]"),
+      layer("pool_by_nothing",
+            R"({"name": "y", "op": "pool", "input": "x", "kind": @"token"})",
+            "kind token finds the token by \"ids\""),
+      layer(
+          "pool_by_ids_of_others",
+          R"({"name": "y", "op": "pool", "input": "x", "kind": "mean", "ids": @"ids"})",
+          "\"ids\" has no meaning for kind mean"),
+      layer(
+          "first_of_the_valid",
+          R"({"name": "v", "op": "padding_mask", "input": "ids"}, {"name": "y", "op": "pool", "input": "x", "kind": "first", "valid": @"v"})",
+          "\"valid\" has no meaning for kind first"),
+      layer(
+          "id_of_a_mean",
+          R"({"name": "y", "op": "pool", "input": "x", "kind": "mean", "id": @3})",
+          "\"id\" has no meaning for kind mean"),
+      layer(
+          "id_beyond_i32",
+          R"({"name": "y", "op": "pool", "input": "x", "kind": "token", "ids": "ids", "id": @-2147483649})",
+          "\"id\" is no number of i32: -2147483649"),
+      layer(
+          "pool_by_numbers",
+          R"({"name": "y", "op": "pool", "input": "x", "kind": "last", "valid": @"ids"})",
+          "expects valid of bool [2, 4], got i32 [2, 4]"),
       layer("positions_of_numbers",
             R"({"name": "y", "op": "position_ids", "valid": @"image"})",
             "expects valid of shape [batch, N], got f32 [1, 3, 8, 8]"),

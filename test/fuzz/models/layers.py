@@ -334,9 +334,25 @@ def pool(scope):
     x = scope.pick()
     if not x:
         return None
-    attributes = Attributes(scope)
-    attributes.word("kind", ("first", "mean"))
-    return Layer({"input": x}, attributes, (x.shape[0], x.shape[2]))
+    attributes, reads = Attributes(scope), {"input": x}
+    if scope.chance(0.5):
+        attributes.word("kind", ("first", "mean", "max", "last"))
+    elif scope.chance(0.4):
+        fits = [v for v in scope.values if v.below and not v.count]
+        fits = [v for v in fits if v.shape == x.shape[:2]]
+        ids = scope.rng.choice(fits) if fits else scope.fresh_ids(x.shape[:2])
+        if not ids:
+            return None
+        reads["ids"] = ids
+        attributes.put("kind", "token", words=("token",))
+        if scope.chance(0.7):
+            attributes.number("id", (0, 1, 2, max(0, ids.below - 1)))
+    elif valid := draw_valid(scope, x.shape[:2]):
+        reads["valid"] = valid
+        attributes.word("kind", ("mean", "max", "last"))
+    else:
+        return None
+    return Layer(reads, attributes, (x.shape[0], x.shape[2]))
 
 
 def padding_mask(scope):

@@ -190,9 +190,10 @@ def class_token(layer):
 
 
 def pool(layer):
-    x = layer.read("input")
-    first = layer.word("kind", ("first", "mean")) == "first"
-    return x[:, 0] if first else x.mean(axis=1)
+    kinds = ("first", "mean", "max", "last", "token")
+    kind = layer.word("kind", kinds)
+    valid, ids = layer.read("valid"), layer.read("ids")
+    return oracle.pool(layer.read("input"), kind, valid, ids, layer.get("id"))
 
 
 def padding_mask(layer):
