@@ -82,9 +82,15 @@ static Operation *importUnfold(OperationImport &op) {
     grid = builder.getDenseI64ArrayAttr(
         {op.integer("grid_height"), op.integer("grid_width")});
   }
+  auto sides = [&](const char *down, const char *across) {
+    return builder.getDenseI64ArrayAttr({op.integer(down), op.integer(across)});
+  };
   return UnfoldOp::create(builder, op.loc, op.result(), op.operand("x"),
-                          op.integer("kernel"), op.integer("stride"),
-                          op.integer("padding"), within, grid);
+                          sides("kernel_height", "kernel_width"),
+                          sides("stride_height", "stride_width"),
+                          sides("padding_height", "padding_width"),
+                          sides("dilation_height", "dilation_width"), within,
+                          grid);
 }
 
 static Operation *importWindowBias(OperationImport &op) {

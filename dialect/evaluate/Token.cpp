@@ -125,32 +125,36 @@ LogicalResult MaskFactorsOp::evaluate(ArrayRef<HostTensor> operands,
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// An image that is unfolded: what a square of `kernel` pixels a side sees of
-/// it, or of each of its parts, as it moves over them.
+/// An image that is unfolded: what a kernel sees of it, or of each of its
+/// parts, as it moves over them. Pairs are numbers down and across.
 struct UnfoldedImage {
   int64_t batch, channels, height, width;
   /// Of the parts, which are images of their own: all of it, or squares.
   int64_t partHeight, partWidth;
-  int64_t kernel, stride = 1, padding = 0;
+  using Pair = std::array<int64_t, 2>;
+  Pair kernel, stride, padding = {0, 0}, dilation = {1, 1};
   /// Pixel after pixel with all channels, instead of channel after channel.
   bool isOfTokens = false;
 
   int64_t partsDown() const { return height / partHeight; }
   int64_t partsAcross() const { return width / partWidth; }
   /// Steps that a kernel can take along a side with its rims, and its start.
-  int64_t placesAlong(int64_t side) const {
-    return (side + 2 * padding - kernel) / stride + 1;
+  int64_t placesAlong(int64_t axis) const {
+    int64_t side = axis == 0 ? partHeight : partWidth;
+    int64_t last = (kernel[axis] - 1) * dilation[axis]; // pixel of the kernel
+    return (side + 2 * padding[axis] - last - 1) / stride[axis] + 1;
   }
 };
 } // namespace
 
 /// The rows of an image, or of its tokens, that is unfolded.
 static HostTensor unfold(const HostTensor &x, const UnfoldedImage &of) {
-  int64_t placesAcross = of.placesAlong(of.partWidth);
-  int64_t places = of.placesAlong(of.partHeight) * placesAcross;
+  int64_t placesAcross = of.placesAlong(1);
+  int64_t places = of.placesAlong(0) * placesAcross;
   int64_t parts = of.partsDown() * of.partsAcross();
-  HostTensor result(x.getElement(), {of.batch * parts, places,
-                                     of.channels * of.kernel * of.kernel});
+  HostTensor result(
+      x.getElement(),
+      {of.batch * parts, places, of.channels * of.kernel[0] * of.kernel[1]});
   withNumberType(x.getElement(), [&](auto zero) {
     using T = decltype(zero);
     T *out = result.mutableAs<T>();
@@ -167,10 +171,12 @@ static HostTensor unfold(const HostTensor &x, const UnfoldedImage &of) {
       int64_t top = part / of.partsAcross() * of.partHeight;
       int64_t left = part % of.partsAcross() * of.partWidth;
       for (int64_t c = 0; c < of.channels; ++c) {
-        for (int64_t i = 0; i < of.kernel; ++i) {
-          for (int64_t j = 0; j < of.kernel; ++j) {
-            int64_t y = place / placesAcross * of.stride + i - of.padding;
-            int64_t x_ = place % placesAcross * of.stride + j - of.padding;
+        for (int64_t i = 0; i < of.kernel[0]; ++i) {
+          for (int64_t j = 0; j < of.kernel[1]; ++j) {
+            int64_t y = place / placesAcross * of.stride[0] +
+                        i * of.dilation[0] - of.padding[0];
+            int64_t x_ = place % placesAcross * of.stride[1] +
+                         j * of.dilation[1] - of.padding[1];
             bool isInside =
                 y >= 0 && y < of.partHeight && x_ >= 0 && x_ < of.partWidth;
             *out++ = isInside ? pixel(entry, c, top + y, left + x_) : T(0);
@@ -188,8 +194,8 @@ LogicalResult PatchEmbeddingOp::evaluate(ArrayRef<HostTensor> operands,
   const HostTensor &image = value(getImage());
   ArrayRef<int64_t> shape = image.getShape();
   int64_t patch = getPatch();
-  UnfoldedImage patches{shape[0], shape[1], shape[2], shape[3],
-                        shape[2], shape[3], patch,    patch};
+  UnfoldedImage patches{shape[0], shape[1], shape[2],       shape[3],
+                        shape[2], shape[3], {patch, patch}, {patch, patch}};
   results.push_back(evaluateLinear(
       unfold(image, patches), value(getWeight()), value.optional(getBias()),
       /*transposed=*/false, value.resultElement()));
@@ -212,9 +218,13 @@ LogicalResult UnfoldOp::evaluate(ArrayRef<HostTensor> operands,
   image.width = image.isOfTokens ? (*getGrid())[1] : shape[3];
   image.partHeight = getWithin().value_or(image.height);
   image.partWidth = getWithin().value_or(image.width);
-  image.kernel = getKernel();
-  image.stride = getStride();
-  image.padding = getPadding();
+  auto read = [](ArrayRef<int64_t> numbers) {
+    return UnfoldedImage::Pair{numbers[0], numbers[1]};
+  };
+  image.kernel = read(getKernel());
+  image.stride = read(getStride());
+  image.padding = read(getPadding());
+  image.dilation = read(getDilation());
   results.push_back(unfold(x, image));
   return success();
 }

@@ -114,16 +114,19 @@ def Hova_PatchEmbeddingOp : Hova_TokenOp<"patch_embedding", [Hova_Site<>,
 
 def Hova_UnfoldOp : Hova_TokenOp<"unfold", [
     DeclareOpInterfaceMethods<Hova_MoveOpInterface>, Hova_Site<["isResultIntermediate"]>]> {
-  let summary = "what a square sees of an image, place by place, as rows";
+  let summary = "what a kernel sees of an image, place by place, as rows";
   let description = [{
-    A square of `kernel` pixels a side moves over the image in steps of `stride`,
-    row by row, beginning `padding` pixels above and left of it; pixels outside
-    are 0. Of an image of height H there are `(H + 2 padding - kernel) / stride +
-    1` places, rounded down, one below the other. Row p of the result is what the
-    square sees at place p, in the order channel, row, column:
+    A kernel of pixels moves over the image in steps of `stride`, row by row,
+    beginning `padding` pixels above and left of it; pixels outside are 0. The
+    pixels that it sees are `dilation` apart. Each of these are two numbers, down
+    and across: `kernel = [3, 1]` sees three pixels of one column. Of an image of
+    height H there are `(H + 2 padding - (kernel - 1) dilation - 1) / stride + 1`
+    places, rounded down, one below the other. Row p of the result is what the
+    kernel sees at place p, in the order channel, row, column:
 
-    `y[b, p, (c*kernel + i)*kernel + j] =
-     x[b, c, p / across * stride + i - padding, p % across * stride + j - padding]`
+    `y[b, p, (c*kernel[0] + i)*kernel[1] + j] =
+     x[b, c, p / across * stride[0] + i * dilation[0] - padding[0],
+             p % across * stride[1] + j * dilation[1] - padding[1]]`
 
     With `within = s`, squares of s x s pixels, row-major, are images of their
     own, whose borders are padded too. With `grid`, x is the tokens of an image
@@ -131,27 +134,29 @@ def Hova_UnfoldOp : Hova_TokenOp<"unfold", [
 
     Operand: `x [batch, channels, height, width]`, or `[batch, height*width,
     channels]` with `grid`; result `[batch * squares, places,
-    channels*kernel*kernel]`, where there is one square unless `within` says
-    otherwise.
+    channels*kernel[0]*kernel[1]]`, where there is one square unless `within`
+    says otherwise.
 
     - C1: x has four dimensions, or three with `grid`, whose product is the
       second.
     - C2: `within` divides height and width.
     - C3: the padded image, or square, is no smaller than the kernel.
     - C4: the result has the rows and columns of all squares and places.
+    - C5: kernel, stride, padding and dilation are two numbers, at least 1,
+      those of padding at least 0.
 
     ```mlir
     func.func @unfold(%i: tensor<1x3x224x224xf32>) -> tensor<1x3136x147xf32> {
-      %y = hova.unfold %i {kernel = 7 : i64, stride = 4 : i64, padding = 2 : i64}
+      %y = hova.unfold %i {kernel = array<i64: 7, 7>, padding = array<i64: 2, 2>, stride = array<i64: 4, 4>}
           : tensor<1x3x224x224xf32> -> tensor<1x3136x147xf32>
       return %y : tensor<1x3136x147xf32>
     }
     ```
   }];
   let arguments = (ins Hova_Tensor:$x,
-      ConfinedAttr<I64Attr, [IntPositive]>:$kernel,
-      ConfinedAttr<I64Attr, [IntPositive]>:$stride,
-      DefaultValuedAttr<ConfinedAttr<I64Attr, [IntNonNegative]>, "0">:$padding,
+      DenseI64ArrayAttr:$kernel, DenseI64ArrayAttr:$stride,
+      DefaultValuedAttr<DenseI64ArrayAttr, "{0, 0}">:$padding,
+      DefaultValuedAttr<DenseI64ArrayAttr, "{1, 1}">:$dilation,
       OptionalAttr<ConfinedAttr<I64Attr, [IntPositive]>>:$within,
       OptionalAttr<DenseI64ArrayAttr>:$grid);
   let results = (outs Hova_Tensor:$result);

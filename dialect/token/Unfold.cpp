@@ -12,12 +12,14 @@ static int64_t times(int64_t a, int64_t b) {
 }
 
 /// Places of a kernel along a side, less than 1 where there is none.
-static int64_t placesAlong(int64_t side, const Unfolding &of) {
+static int64_t placesAlong(int64_t side, int64_t Sides::*axis,
+                           const Unfolding &of) {
   if (ShapedType::isDynamic(side)) {
     return side;
   }
-  int64_t more = side + 2 * of.padding - of.kernel;
-  return more < 0 ? 0 : more / of.stride + 1;
+  int64_t extent = (of.kernel.*axis - 1) * of.dilation.*axis + 1;
+  int64_t more = side + 2 * of.padding.*axis - extent;
+  return more < 0 ? 0 : more / of.stride.*axis + 1;
 }
 
 int64_t Unfolding::squaresDown() const {
@@ -27,16 +29,43 @@ int64_t Unfolding::squaresAcross() const {
   return combine(width, squareWidth, std::divides<>());
 }
 int64_t Unfolding::placesDown() const {
-  return placesAlong(squareHeight, *this);
+  return placesAlong(squareHeight, &Sides::down, *this);
 }
 int64_t Unfolding::placesAcross() const {
-  return placesAlong(squareWidth, *this);
+  return placesAlong(squareWidth, &Sides::across, *this);
 }
 
 SmallVector<int64_t> Unfolding::shape() const {
   return {times(batch, times(squaresDown(), squaresAcross())),
           times(placesDown(), placesAcross()),
-          times(channels, kernel * kernel)};
+          times(channels, kernel.countPixels())};
+}
+
+/// Two numbers of at least `least`; nothing where they are others.
+static std::optional<Sides> sidesOf(ArrayRef<int64_t> numbers, int64_t least) {
+  if (numbers.size() != 2 || numbers[0] < least || numbers[1] < least) {
+    return std::nullopt;
+  }
+  return Sides{numbers[0], numbers[1]};
+}
+
+/// The numbers of the kernel; fails where they are none.
+static LogicalResult readKernel(UnfoldOp op, Unfolding &of,
+                                function_ref<InFlightDiagnostic()> emitError) {
+  auto read = [&](StringRef name, ArrayRef<int64_t> numbers, int64_t least,
+                  Sides &to) -> LogicalResult {
+    std::optional<Sides> sides = sidesOf(numbers, least);
+    if (!sides) { // C5
+      return emitError() << "expects two numbers of at least " << least
+                         << " as " << name << ", got " << shapeText(numbers);
+    }
+    to = *sides;
+    return success();
+  };
+  return success(succeeded(read("kernel", op.getKernel(), 1, of.kernel)) &&
+                 succeeded(read("stride", op.getStride(), 1, of.stride)) &&
+                 succeeded(read("padding", op.getPadding(), 0, of.padding)) &&
+                 succeeded(read("dilation", op.getDilation(), 1, of.dilation)));
 }
 
 FailureOr<Unfolding>
@@ -44,9 +73,9 @@ Unfolding::get(UnfoldOp op, function_ref<InFlightDiagnostic()> emitError) {
   ArrayRef<int64_t> x = shapeOf(op.getX());
   std::optional<ArrayRef<int64_t>> grid = op.getGrid();
   Unfolding of{};
-  of.kernel = op.getKernel();
-  of.stride = op.getStride();
-  of.padding = op.getPadding();
+  if (failed(readKernel(op, of, emitError))) {
+    return failure();
+  }
   of.isOfTokens = grid.has_value();
   if (grid) {
     if (x.size() != 3 || grid->size() != 2 || (*grid)[0] < 1 ||
@@ -84,8 +113,10 @@ Unfolding::get(UnfoldOp op, function_ref<InFlightDiagnostic()> emitError) {
   }
   if (of.placesDown() == 0 || of.placesAcross() == 0) { // C3
     return emitError() << "expects a kernel of at most the padded image, got "
-                       << of.kernel << " for " << of.squareHeight << "x"
-                       << of.squareWidth << " and a padding of " << of.padding;
+                       << of.kernel.down << "x" << of.kernel.across << " for "
+                       << of.squareHeight << "x" << of.squareWidth
+                       << " and a padding of " << of.padding.down << "x"
+                       << of.padding.across;
   }
   return of;
 }
@@ -116,18 +147,21 @@ IterationSpace UnfoldOp::getIterationSpace() {
   AffineExpr batch = builder.parallel("batch", rows[0]);
   AffineExpr patch = builder.parallel("patch", rows[1]);
   AffineExpr channel = builder.parallel("channel", of.channels);
-  AffineExpr line = builder.parallel("line", of.kernel);
-  AffineExpr pixel = builder.parallel("pixel", of.kernel);
+  AffineExpr line = builder.parallel("line", of.kernel.down);
+  AffineExpr pixel = builder.parallel("pixel", of.kernel.across);
   // Squares and tokens are left to the rule: after a border there is another
   // square, or the other end of the image.
   int64_t across = of.placesAcross();
   if (!getWithin() && !of.isOfTokens && !ShapedType::isDynamic(across)) {
     builder.operand(0, {batch, channel,
-                        patch.floorDiv(across) * of.stride + line - of.padding,
-                        patch % across * of.stride + pixel - of.padding});
+                        patch.floorDiv(across) * of.stride.down +
+                            line * of.dilation.down - of.padding.down,
+                        patch % across * of.stride.across +
+                            pixel * of.dilation.across - of.padding.across});
   }
   builder.result(
-      {batch, patch, (channel * of.kernel + line) * of.kernel + pixel});
+      {batch, patch,
+       (channel * of.kernel.down + line) * of.kernel.across + pixel});
   builder.setUnits({batch, patch});
   return builder.build();
 }

@@ -8,13 +8,20 @@
 
 namespace hova {
 
+/// A number along the height of an image, and one along its width.
+struct Sides {
+  int64_t down, across;
+
+  int64_t countPixels() const { return down * across; }
+};
+
 /// The sizes of an image that is unfolded. One that depends on a dynamic
 /// dimension is dynamic.
 struct Unfolding {
   int64_t batch, channels, height, width;
   /// Of the images that are unfolded by themselves: all of it, or its squares.
   int64_t squareHeight, squareWidth;
-  int64_t kernel, stride, padding;
+  Sides kernel, stride, padding, dilation;
   /// x is tokens, each a pixel with all channels.
   bool isOfTokens;
 
@@ -28,7 +35,9 @@ struct Unfolding {
   /// Places of the kernel in one square.
   int64_t placesDown() const;
   int64_t placesAcross() const;
-  /// [batch * squares, places, channels * kernel * kernel].
+  /// Whether the kernel leaves the image at some place.
+  bool isPadded() const { return padding.down > 0 || padding.across > 0; }
+  /// [batch * squares, places, channels * kernel pixels].
   llvm::SmallVector<int64_t> shape() const;
 };
 

@@ -160,12 +160,15 @@ std::vector<OperatorInfo> tokenOperators() {
                {},
                {"weight"}}),
       fusable({"unfold",
-               "what a square sees of an image, place by place, as rows",
+               "what a kernel sees of an image, place by place, as rows",
                {input("[batch, channels, height, width], or tokens "
                       "[batch, N, D] of an image")},
-               {integer("kernel", "", "side of the square in pixels"),
-                integer("stride", "1", "pixels from one place to the next"),
-                integer("padding", "0", "zeros around the image", 0),
+               {sides("kernel", "", "pixels that are seen, down and across"),
+                sides("stride", "1", "pixels from one place to the next"),
+                sides("padding", "0", "zeros around the image", 0),
+                sides("dilation", "1",
+                      "pixels from one that is seen to the "
+                      "next"),
                 integer("within", "the image",
                         "side of squares that the image is cut into first, "
                         "each an image with borders of its own"),

@@ -21,6 +21,7 @@ namespace {
 SettingKind settingKind(AttributeInfo::Kind kind) {
   switch (kind) {
   case AttributeInfo::Kind::Integer:
+  case AttributeInfo::Kind::Sides:
     return SettingKind::Integer;
   case AttributeInfo::Kind::Number:
     return SettingKind::Number;
@@ -306,6 +307,10 @@ void SpecReader::readAttribute(const Member &member, const AttributeInfo &info,
     }
     return;
   }
+  if (info.kind == AttributeInfo::Kind::Sides && value.is(Node::Kind::Array)) {
+    readSides(value, info.name, layer, scope);
+    return;
+  }
   if (info.kind == AttributeInfo::Kind::Shape) {
     if (expect(value, Node::Kind::Array, inQuotes(info.name).c_str())) {
       readShape(value, layer.shapes[info.name], scope);
@@ -318,6 +323,23 @@ void SpecReader::readAttribute(const Member &member, const AttributeInfo &info,
   }
   if (auto parsed = setting(value, settingKind(info.kind), scope, info.words)) {
     layer.attributes[info.name] = std::move(*parsed);
+  }
+}
+
+void SpecReader::readSides(const Node &node, const std::string &name,
+                           LayerSpec &layer, const NameScope &scope) {
+  if (node.elements.size() != 2) {
+    error(node, inQuotes(name) + " is an integer, or two: [down, across]");
+    return;
+  }
+  std::vector<Setting> sides;
+  for (const Node *side : node.elements) {
+    if (auto value = setting(*side, SettingKind::Integer, scope)) {
+      sides.push_back(std::move(*value));
+    }
+  }
+  if (sides.size() == 2) {
+    layer.shapes[name] = std::move(sides);
   }
 }
 

@@ -144,6 +144,8 @@ private:
   void readOperator(const Node &node, LayerSpec &layer, const NameScope &scope);
   void readAttribute(const Member &member, const AttributeInfo &info,
                      LayerSpec &layer, const NameScope &scope);
+  void readSides(const Node &node, const std::string &name, LayerSpec &layer,
+                 const NameScope &scope);
   void readShape(const Node &node, std::vector<Setting> &shape,
                  const NameScope &scope);
   void readGate(const Node &node, const std::string &name, LayerSpec &layer,

@@ -27,6 +27,14 @@ AttributeInfo integer(std::string name, std::string defaultText,
           std::move(summary)};
 }
 
+AttributeInfo sides(std::string name, std::string defaultText,
+                    std::string summary, double minimum) {
+  AttributeInfo info = integer(std::move(name), std::move(defaultText),
+                               std::move(summary), minimum);
+  info.kind = Kind::Sides;
+  return info;
+}
+
 AttributeInfo number(std::string name, std::string defaultText,
                      std::string summary, std::optional<double> minimum) {
   bool isRequired = defaultText.empty();

@@ -34,6 +34,8 @@ struct AttributeInfo {
     Path,
     /// A list of integers, one for each axis.
     Shape,
+    /// An integer for both sides of an image, or a list of two: down, across.
+    Sides,
     /// An expression of a score, in a string: a number, or a boolean if it is
     /// about what is kept.
     Score
@@ -54,6 +56,8 @@ struct AttributeInfo {
 namespace attributes {
 AttributeInfo integer(std::string name, std::string defaultText,
                       std::string summary, double minimum = 1);
+AttributeInfo sides(std::string name, std::string defaultText,
+                    std::string summary, double minimum = 1);
 AttributeInfo number(std::string name, std::string defaultText,
                      std::string summary,
                      std::optional<double> minimum = std::nullopt);

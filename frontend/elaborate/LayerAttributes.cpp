@@ -17,8 +17,12 @@ int64_t LayerContext::integer(const char *name, int64_t otherwise) {
   if (setting == layer.attributes.end()) {
     return otherwise;
   }
-  std::optional<int64_t> value =
-      elaborator.integer(setting->second, environment);
+  return integerOf(setting->second, name, otherwise);
+}
+
+int64_t LayerContext::integerOf(const Setting &setting, const char *name,
+                                int64_t otherwise) {
+  std::optional<int64_t> value = elaborator.integer(setting, environment);
   if (!value) {
     failed = true;
     return otherwise;
@@ -26,14 +30,26 @@ int64_t LayerContext::integer(const char *name, int64_t otherwise) {
   const AttributeInfo &info = *layer.op->attribute(name);
   bool tooSmall = info.minimum && static_cast<double>(*value) < *info.minimum;
   if (tooSmall || *value > INT32_MAX) {
-    attributeError(
-        name, inQuotes(name) + " must be " +
-                  (tooSmall ? "at least " + Scalar::ofReal(*info.minimum).str()
-                            : "at most 2147483647") +
-                  ", got " + std::to_string(*value));
+    failed = true;
+    elaborator.error(
+        *setting.node,
+        inQuotes(name) + " must be " +
+            (tooSmall ? "at least " + Scalar::ofReal(*info.minimum).str()
+                      : "at most 2147483647") +
+            ", got " + std::to_string(*value));
     return otherwise;
   }
   return *value;
+}
+
+Grid LayerContext::sides(const char *name, int64_t otherwise) {
+  auto two = layer.shapes.find(name);
+  if (two != layer.shapes.end()) {
+    return {integerOf(two->second[0], name, otherwise),
+            integerOf(two->second[1], name, otherwise)};
+  }
+  int64_t both = integer(name, otherwise);
+  return {both, both};
 }
 
 Shape LayerContext::shapeAttribute(const char *name) {

@@ -100,6 +100,8 @@ public:
 
   // Attributes. The second argument is the default.
   int64_t integer(const char *name, int64_t otherwise);
+  /// An integer for both sides of an image, or two.
+  Grid sides(const char *name, int64_t otherwise);
   double number(const char *name, double otherwise);
   bool boolean(const char *name, bool otherwise);
   std::string word(const char *name, const char *otherwise);
@@ -111,8 +113,8 @@ public:
   /// nothing where it is off.
   std::optional<int64_t> gate(const char *name, int64_t otherwise);
   bool given(const char *name) const {
-    return layer.attributes.count(name) > 0 || layer.scores.count(name) > 0 ||
-           layer.paths.count(name) > 0;
+    return layer.attributes.count(name) > 0 || layer.shapes.count(name) > 0 ||
+           layer.scores.count(name) > 0 || layer.paths.count(name) > 0;
   }
   /// Whether an attribute or a value is given and is not what it would be
   /// without: its default, or a count of 0.
@@ -196,6 +198,9 @@ public:
   void attachScores(const LayerScores &scores);
 
 private:
+  /// An integer of an attribute, within its bounds.
+  int64_t integerOf(const Setting &setting, const char *name,
+                    int64_t otherwise);
   /// The value of an attribute; nothing where it is not given, or after a
   /// mistake.
   std::optional<Scalar> scalar(const char *name);

@@ -242,12 +242,45 @@ ValueRef buildWindows(LayerContext &layer) {
   return partition(layer, x, {{side, side}, {}, *grid});
 }
 
+namespace {
+/// What an unfold says of its kernel, down and across.
+struct Kernel {
+  explicit Kernel(LayerContext &layer)
+      : size(layer.sides("kernel", 1)), stride(layer.sides("stride", 1)),
+        padding(layer.sides("padding", 0)),
+        dilation(layer.sides("dilation", 1)) {}
+
+  LayerContext::Attributes attributes() const {
+    LayerContext::Attributes all;
+    auto add = [&](const std::string &name, const Grid &sides) {
+      all[name + "_height"] = Scalar::ofInteger(sides.height);
+      all[name + "_width"] = Scalar::ofInteger(sides.width);
+    };
+    add("kernel", size);
+    add("stride", stride);
+    add("padding", padding);
+    add("dilation", dilation);
+    return all;
+  }
+  /// Pixels from the first that it sees to the last, both included.
+  Grid extent() const {
+    return {(size.height - 1) * dilation.height + 1,
+            (size.width - 1) * dilation.width + 1};
+  }
+
+  Grid size, stride, padding, dilation;
+};
+} // namespace
+
+/// One number where both are the same.
+static std::string strOfSides(const Grid &sides) {
+  return sides.height == sides.width ? std::to_string(sides.height)
+                                     : str(sides);
+}
+
 /// The places of the layer's kernel in an image, or in its squares.
-static std::optional<Grid> unfoldedGrid(LayerContext &layer,
-                                        const Grid &image) {
-  int64_t kernel = layer.integer("kernel", 1),
-          stride = layer.integer("stride", 1);
-  int64_t padding = layer.integer("padding", 0);
+static std::optional<Grid> unfoldedGrid(LayerContext &layer, const Grid &image,
+                                        const Kernel &kernel) {
   Grid square = image;
   if (layer.given("within")) {
     int64_t side = layer.integer("within", 1);
@@ -262,17 +295,19 @@ static std::optional<Grid> unfoldedGrid(LayerContext &layer,
                                        str(image));
     return std::nullopt;
   }
-  Grid room = {square.height + 2 * padding - kernel,
-               square.width + 2 * padding - kernel};
+  Grid extent = kernel.extent();
+  Grid room = {square.height + 2 * kernel.padding.height - extent.height,
+               square.width + 2 * kernel.padding.width - extent.width};
   if (room.height < 0 || room.width < 0) {
-    layer.attributeError(
-        "kernel",
-        "a kernel of " + str(Grid{kernel, kernel}) + " is larger than " +
-            (layer.given("within") ? "a square" : "an image") + " of " +
-            str(square) + " with a padding of " + std::to_string(padding));
+    layer.attributeError("kernel",
+                         "a kernel of " + str(extent) + " is larger than " +
+                             (layer.given("within") ? "a square" : "an image") +
+                             " of " + str(square) + " with a padding of " +
+                             strOfSides(kernel.padding));
     return std::nullopt;
   }
-  return Grid{room.height / stride + 1, room.width / stride + 1};
+  return Grid{room.height / kernel.stride.height + 1,
+              room.width / kernel.stride.width + 1};
 }
 
 ValueRef buildUnfold(LayerContext &layer) {
@@ -293,17 +328,15 @@ ValueRef buildUnfold(LayerContext &layer) {
   }
   std::optional<Grid> image =
       isImage ? Grid{layer.shape(x)[2], layer.shape(x)[3]} : gridOf(layer, x);
+  const Kernel kernel(layer);
   std::optional<Grid> places =
-      image ? unfoldedGrid(layer, *image) : std::nullopt;
+      image ? unfoldedGrid(layer, *image, kernel) : std::nullopt;
   if (!places) {
     layer.fail();
     return poison;
   }
-  int64_t kernel = layer.integer("kernel", 1), squares = 1;
-  LayerContext::Attributes attributes = {
-      {"kernel", Scalar::ofInteger(kernel)},
-      {"stride", Scalar::ofInteger(layer.integer("stride", 1))},
-      {"padding", Scalar::ofInteger(layer.integer("padding", 0))}};
+  int64_t squares = 1;
+  LayerContext::Attributes attributes = kernel.attributes();
   if (layer.given("within")) {
     int64_t side = layer.integer("within", 1);
     squares = layer.product(image->height / side, image->width / side);
@@ -313,10 +346,11 @@ ValueRef buildUnfold(LayerContext &layer) {
     attributes["grid_height"] = Scalar::ofInteger(image->height);
     attributes["grid_width"] = Scalar::ofInteger(image->width);
   }
-  Shape result = {layer.product(layer.shape(x)[0], squares),
-                  layer.product(places->height, places->width),
-                  layer.product(layer.shape(x)[isImage ? 1 : 2],
-                                layer.product(kernel, kernel))};
+  Shape result = {
+      layer.product(layer.shape(x)[0], squares),
+      layer.product(places->height, places->width),
+      layer.product(layer.shape(x)[isImage ? 1 : 2],
+                    layer.product(kernel.size.height, kernel.size.width))};
   return layer.emit("unfold", "", {{"x", x}}, std::move(attributes),
                     {DType::F32, std::move(result), *places});
 }

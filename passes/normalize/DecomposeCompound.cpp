@@ -60,11 +60,16 @@ struct PatchEmbeddingAsLinear final : OpRewritePattern<PatchEmbeddingOp> {
     SmallVector<int64_t> shape(type.getShape());
     shape.back() = shapeOf(op.getWeight())[0];
     Operation *before = op->getPrevNode();
+    auto both = [&](int64_t side) {
+      return rewriter.getDenseI64ArrayAttr({side, side});
+    };
+    int64_t patch = op.getPatch();
     Value unfolded = UnfoldOp::create(
         rewriter, op.getLoc(),
         RankedTensorType::get(shape, type.getElementType()), op.getImage(),
-        /*kernel=*/op.getPatch(), /*stride=*/op.getPatch(), /*padding=*/0,
-        /*within=*/IntegerAttr(), /*grid=*/DenseI64ArrayAttr());
+        /*kernel=*/both(patch), /*stride=*/both(patch), /*padding=*/both(0),
+        /*dilation=*/both(1), /*within=*/IntegerAttr(),
+        /*grid=*/DenseI64ArrayAttr());
     Value result =
         LinearOp::create(rewriter, op.getLoc(), type, unfolded, op.getWeight(),
                          op.getBias(), /*transposed=*/false);

@@ -24,7 +24,7 @@ def DecomposeCompoundPass : Pass<"hova-decompose-compound", "::mlir::func::FuncO
     ```mlir
     func.func @main(%i: tensor<1x3x32x32xf32>, %w: tensor<768x64xf32>) -> tensor<1x4x64xf32> {
       %u = hova.unfold %i
-          {hova.site = {kind = "patch embedding", path = ""}, kernel = 16 : i64, stride = 16 : i64}
+          {hova.site = {kind = "patch embedding", path = ""}, kernel = array<i64: 16, 16>, stride = array<i64: 16, 16>}
           : tensor<1x3x32x32xf32> -> tensor<1x4x768xf32>
       %y = hova.linear %u, %w {hova.site = {kind = "patch embedding", path = ""}}
           : tensor<1x4x768xf32>, tensor<768x64xf32> -> tensor<1x4x64xf32>

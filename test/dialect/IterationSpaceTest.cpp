@@ -190,7 +190,7 @@ TEST(IterationSpace, TakesDynamicSizes) {
            }
            %2 = hova.concat %x, %x {axis = 2 : i64}
                : tensor<?x?x?xf32>, tensor<?x?x?xf32> -> tensor<?x?x?xf32>
-           %3 = hova.unfold %i {kernel = 2 : i64, stride = 2 : i64}
+           %3 = hova.unfold %i {kernel = array<i64: 2, 2>, stride = array<i64: 2, 2>}
                : tensor<?x?x?x?xf32> -> tensor<?x?x?xf32>
            return
          })",

@@ -173,16 +173,18 @@ inline constexpr OperationCase kOperations[] = {
      "}",
      "tensor<1x7x2xf32>"},
     {"unfold", "%x: tensor<2x3x4x6xf32>",
-     "hova.unfold %x {kernel = 2 : i64, stride = 2 : i64} : "
+     "hova.unfold %x {kernel = array<i64: 2, 2>, stride = array<i64: 2, 2>} : "
      "tensor<2x3x4x6xf32> -> "
      "tensor<2x6x12xf32>",
      "tensor<2x6x12xf32>"},
     {"unfold_padded", "%x: tensor<1x2x3x5xf32>",
-     "hova.unfold %x {kernel = 3 : i64, stride = 2 : i64, padding = 1 : i64} : "
+     "hova.unfold %x {kernel = array<i64: 3, 3>, stride = array<i64: 2, 2>, "
+     "padding = array<i64: 1, 1>} : "
      "tensor<1x2x3x5xf32> -> tensor<1x6x18xf32>",
      "tensor<1x6x18xf32>"},
     {"unfold_tokens", "%x: tensor<2x8x3xf32>",
-     "hova.unfold %x {kernel = 2 : i64, stride = 1 : i64, within = 2 : i64, "
+     "hova.unfold %x {kernel = array<i64: 2, 2>, stride = array<i64: 1, 1>, "
+     "within = 2 : i64, "
      "grid = array<i64: 2, 4>} : tensor<2x8x3xf32> -> tensor<4x1x12xf32>",
      "tensor<4x1x12xf32>"},
     {"pad", "%x: tensor<2x3x4xf32>",

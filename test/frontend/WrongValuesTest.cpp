@@ -67,6 +67,10 @@ Words wrongFor(const AttributeInfo &info) {
     add({"true", "1.0", "0.5", "\"half\"", "\"on\"", "\"'1'\"", "2147483648",
          "-9223372036854775808"});
     break;
+  case Kind::Sides:
+    add({"true", "0.5", "\"half\"", "2147483648", "[1, 1, 1]", "[1, true]",
+         "[1, -1]", "[1, 0.5]", "[\"half\", 1]", "[2147483648, 1]"});
+    break;
   case Kind::Number:
     add({"true", "\"on\"", "\"'1'\"", "1e39", "-1e39", "\"1e300\"", "1e-60"});
     break;

@@ -17,10 +17,11 @@ from model_cases import Model
 
 
 def unfolded(name, batch, channels, image, kernel, stride=None, padding=None,
-             within=None):
+             within=None, dilation=None):
     case = Case(name)
     x = case.values("image", batch, channels, *image)
-    options = dict(kernel=kernel, stride=stride, padding=padding, within=within)
+    options = dict(kernel=kernel, stride=stride, padding=padding, within=within,
+                   dilation=dilation)
     case.layer("rows", "unfold", input="image", **options)
     given = {k: v for k, v in options.items() if v is not None}
     rows = oracle.unfold(x, **given)
@@ -43,6 +44,24 @@ def regridded(name, batch, width, grid, kernel, stride, padding, within=None):
     again = oracle.unfold(oracle.image_of(rows, second), 2, 1, 1)
     case.layer("norm", "layer_norm", input="again")
     case.output("y", "norm", case.net.layer_norm("norm", again, 1e-5))
+    return case
+
+
+def along_time(name, batch, steps, channels, width):
+    """Whisper's stem: convolutions along one axis of [batch, time, channels], with GELU."""
+    case = Case(name)
+    x = case.values("x", batch, steps, channels)
+    value, before = x, "x"
+    for number, stride in enumerate((1, 2)):
+        rows, conv = f"rows{number}", f"conv{number}"
+        case.layer(rows, "unfold", input=before, kernel=[3, 1], stride=[stride, 1],
+                   padding=[1, 0], grid_height=value.shape[1])
+        case.layer(conv, "linear", input=rows, width=width)
+        before = case.layer(f"bent{number}", "activation", input=conv, kind="gelu_erf")
+        image = oracle.image_of(value, (value.shape[1], 1))
+        seen = oracle.unfold(image, (3, 1), (stride, 1), (1, 0))
+        value = oracle.ACTIVATIONS["gelu_erf"](case.net.linear(conv, seen, width))
+    case.output("y", before, value)
     return case
 
 
@@ -203,6 +222,11 @@ def cases():
     yield unfolded("unfold_padded", 2, 2, (8, 9), 7, 4, 2)
     yield unfolded("unfold_strided", 1, 1, (10, 7), 2, 3)
     yield unfolded("unfold_padded_beyond", 1, 2, (1, 3), 2, 1, 3)
+    yield unfolded("unfold_two_numbers", 2, 2, (9, 11), [3, 2], [1, 3], [2, 0])
+    yield unfolded("unfold_holes", 1, 2, (9, 11), [3, 2], 2, [0, 1], dilation=[2, 3])
+    yield unfolded("unfold_holes_down", 1, 2, (9, 5), [3, 5], dilation=[4, 1])
+    yield unfolded("unfold_holes_beyond", 1, 1, (3, 4), 2, 1, [5, 3], dilation=[6, 1])
+    yield along_time("unfold_along_time", 2, 11, 5, 12)
     yield unfolded("unfold_within", 2, 3, (8, 12), 5, 2, 2, 4)
     yield unfolded("unfold_within_once", 1, 2, (6, 6), 3, 3, 0, 3)
     yield regridded("unfold_tokens", 2, 5, (5, 7), 3, 2, 1)

@@ -531,7 +531,12 @@ def merge_patches(x, grid):
 # --- Unfolded images ---------------------------------------------------------
 
 
-def unfold(image, kernel, stride=1, padding=0, within=None):
+def two(sides):
+    """A number for both sides, or two: down, across."""
+    return tuple(sides) if isinstance(sides, (list, tuple)) else (sides, sides)
+
+
+def unfold(image, kernel, stride=1, padding=0, within=None, dilation=1):
     """[B, C, H, W] -> [B, places, C kernel kernel], a place at a time.
 
     Squares of `within` pixels a side are images of their own, row by row.
@@ -542,11 +547,14 @@ def unfold(image, kernel, stride=1, padding=0, within=None):
                    for top in range(0, height, within)
                    for left in range(0, width, within)]
         image = np.stack(squares, axis=1).reshape(-1, channels, within, within)
-    rim = (padding, padding)
-    image = np.pad(image, ((0, 0), (0, 0), rim, rim))
-    rows = [image[:, :, top:top + kernel, left:left + kernel].reshape(len(image), -1)
-            for top in range(0, image.shape[2] - kernel + 1, stride)
-            for left in range(0, image.shape[3] - kernel + 1, stride)]
+    steps = two(stride), two(dilation)
+    extent = [(k - 1) * d + 1 for k, d in zip(two(kernel), steps[1])]
+    rims = [(rim, rim) for rim in two(padding)]
+    image = np.pad(image, ((0, 0), (0, 0), *rims))
+    seen = [range(0, side - size + 1, step)
+            for side, size, step in zip(image.shape[2:], extent, steps[0])]
+    rows = [image[:, :, top:top + extent[0]:steps[1][0], left:left + extent[1]:steps[1][1]]
+            .reshape(len(image), -1) for top in seen[0] for left in seen[1]]
     return np.stack(rows, axis=1)
 
 
@@ -555,9 +563,9 @@ def image_of(tokens, grid):
     return tokens.transpose(0, 2, 1).reshape(len(tokens), -1, *grid)
 
 
-def places(side, kernel, stride=1, padding=0):
+def places(side, kernel, stride=1, padding=0, dilation=1):
     """How often a kernel fits along a side."""
-    return (side + 2 * padding - kernel) // stride + 1
+    return (side + 2 * padding - (kernel - 1) * dilation - 1) // stride + 1
 
 
 def pad(x, axis, before=0, after=0):

@@ -87,6 +87,16 @@ Value attributeSchema(const AttributeInfo &info) {
   case AttributeInfo::Kind::Score:
     schema["type"] = "string";
     break;
+  case AttributeInfo::Kind::Sides: {
+    Object one{{"type", Array{"integer", "string"}},
+               {"minimum", static_cast<int64_t>(*info.minimum)}};
+    Object two{{"type", "array"},
+               {"items", Object(one)},
+               {"minItems", 2},
+               {"maxItems", 2}};
+    schema["anyOf"] = Array{std::move(one), std::move(two)};
+    break;
+  }
   case AttributeInfo::Kind::Shape:
     schema["type"] = "array";
     schema["items"] = either("integer");

@@ -118,24 +118,26 @@ static Value emitTile(GroupEmitter &e, EmbeddingOp op, const Place &place) {
 /// result, from `pixel` of the kernel and of `channel`.
 static Cell cellOf(UnfoldOp op, Expr row, Expr pixel, Expr channel) {
   Unfolding of = Unfolding::get(op);
-  int64_t kernel = of.kernel, across = of.placesAcross();
+  int64_t kernel = of.kernel.across, across = of.placesAcross();
   int64_t squaresAcross = of.squaresAcross();
   int64_t squares = of.squaresDown() * squaresAcross;
   int64_t places = shapeOf(op.getResult())[1];
   Expr entry = row / places, number = row % places;
   Expr batch = entry / squares, square = entry % squares;
   // Within the square, and within the image.
-  auto along = [&](Expr step, Expr offset) {
-    return step * of.stride + offset - of.padding;
+  auto along = [&](Expr step, Expr offset, int64_t Sides::*axis) {
+    int64_t dilation = of.dilation.*axis;
+    Expr seen = dilation == 1 ? offset : offset * dilation;
+    return step * (of.stride.*axis) + seen - of.padding.*axis;
   };
-  Expr y = along(number / across, pixel / kernel);
-  Expr x = along(number % across, pixel % kernel);
+  Expr y = along(number / across, pixel / kernel, &Sides::down);
+  Expr x = along(number % across, pixel % kernel, &Sides::across);
   Expr line = square / squaresAcross * of.squareHeight + y;
   Expr spot = square % squaresAcross * of.squareWidth + x;
   // Beyond the border of a square are other pixels; beyond the sides of a
   // whole image there is nothing.
-  Expr inside = of.padding ? y < of.squareHeight : Expr();
-  if (of.padding && (squares > 1 || of.isOfTokens)) {
+  Expr inside = of.isPadded() ? y < of.squareHeight : Expr();
+  if (of.isPadded() && (squares > 1 || of.isOfTokens)) {
     inside = inside & (x < of.squareWidth);
   }
   if (of.isOfTokens) {
@@ -152,7 +154,7 @@ static Cell cellOf(UnfoldOp op, Expr row, Expr pixel, Expr channel) {
 static std::optional<std::array<int64_t, 2>> boxOfPixels(UnfoldOp op,
                                                          const Place &place) {
   Unfolding of = Unfolding::get(op);
-  int64_t pixels = of.kernel * of.kernel;
+  int64_t pixels = of.kernel.countPixels();
   bool hasWholeRows = place.type.columns() >= shapeOf(op.getResult()).back();
   if (!of.isOfTokens || pixels == 1 || !hasWholeRows ||
       of.channels > kMostHeadColumns) {
@@ -170,7 +172,7 @@ static Value gatherFromBox(GroupEmitter &e, UnfoldOp op, const Place &place,
                            std::array<int64_t, 2> box) {
   KernelBuilder &b = e.b;
   Unfolding of = Unfolding::get(op);
-  int64_t pixels = of.kernel * of.kernel;
+  int64_t pixels = of.kernel.countPixels();
   Value from = e.matrix(op.getX());
   Type element = getElementTypeOrSelf(from);
   Value slots = b.slots({1, box[0], box[1]}, element);
@@ -193,7 +195,7 @@ static Value emitTile(GroupEmitter &e, UnfoldOp op, const Place &place) {
   if (std::optional<std::array<int64_t, 2>> box = boxOfPixels(op, place)) {
     return gatherFromBox(e, op, place, *box);
   }
-  int64_t pixels = Unfolding::get(op).kernel * Unfolding::get(op).kernel;
+  int64_t pixels = Unfolding::get(op).kernel.countPixels();
   return gather(e, place, op.getX(), [&](Expr row, Expr column) {
     return cellOf(op, row, column % pixels, column / pixels);
   });

@@ -114,7 +114,7 @@ def unfold(shape: tuple[int, ...], kernel: int, stride: int, padding: int) -> Ca
     image, y = "x".join(map(str, shape)), "x".join(map(str, truth.shape))
     return case(n, f"""
       func.func @main(%x: tensor<{image}xf32>) -> tensor<{y}xbf16> {{
-        %0 = hova.unfold %x {{kernel = {kernel} : i64, stride = {stride} : i64, padding = {padding} : i64}} : tensor<{image}xf32> -> tensor<{y}xf32>
+        %0 = hova.unfold %x {{kernel = array<i64: {kernel}, {kernel}>, stride = array<i64: {stride}, {stride}>, padding = array<i64: {padding}, {padding}>}} : tensor<{image}xf32> -> tensor<{y}xf32>
         %1 = hova.convert %0 : tensor<{y}xf32> -> tensor<{y}xbf16>
         return %1 : tensor<{y}xbf16>
       }}""", [rounded(truth)], 0.0, "bf16")
@@ -301,6 +301,12 @@ def squares_of_tokens(x: np.ndarray) -> np.ndarray:
     return np.stack(parts, axis=1).reshape(4, *parts[0].shape[1:])
 
 
+def along_time(x: np.ndarray) -> np.ndarray:
+    """Three tokens, two apart, from every second place on."""
+    x = np.pad(x, ((0, 0), (2, 2), (0, 0)))
+    return np.stack([x[:, i : i + 5 : 2].transpose(0, 2, 1).reshape(len(x), -1) for i in range(0, 33, 2)], axis=1)
+
+
 # Elements ----------------------------------------------------------------------
 
 
@@ -387,7 +393,7 @@ MODULES = {
     "scaled heads": scale_heads,
     "patches": lambda: unfold((2, 3, 8, 12), 4, 4, 0),
     "padded squares": lambda: unfold((2, 3, 5, 7), 5, 2, 1),
-    "squares of tokens": lambda: moved("hova.unfold", [(2, 32, 3)], "{kernel = 3 : i64, stride = 2 : i64, padding = 1 : i64, within = 4 : i64,"
+    "squares of tokens": lambda: moved("hova.unfold", [(2, 32, 3)], "{kernel = array<i64: 3, 3>, stride = array<i64: 2, 2>, padding = array<i64: 1, 1>, within = 4 : i64,"
                                        " grid = array<i64: 4, 8>}", squares_of_tokens),
     "embedding": lambda: embedding("i32", False),
     "embedding, ids of 64 bits, columns": lambda: embedding("i64", True),
@@ -442,6 +448,9 @@ MODULES = {
     "numbers of valid tokens": counted_position_ids,
     "difference": lambda: elements("hova.subtract", [(2, 3, 70), (3, 1)], np.subtract, ONCE),
     "swapped quotient": lambda: elements("hova.divide", [(2, 3, 70), (70,)], lambda x, y: y / x, ONCE, attributes=" {swapped}"),
+    "places along time": lambda: moved(
+        "hova.unfold", [(2, 33, 5)], "{kernel = array<i64: 3, 1>, stride = array<i64: 2, 1>, padding = array<i64: 2, 0>,"
+        " dilation = array<i64: 2, 1>, grid = array<i64: 33, 1>}", along_time),
     "largest of tokens": lambda: pool("max", 0.0),
     "mean of kept tokens": lambda: pool_of_kept("mean", F32),
     "largest of kept tokens": lambda: pool_of_kept("max", 0.0),

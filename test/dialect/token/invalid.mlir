@@ -99,7 +99,7 @@ func.func @patch_embedding_c4_result_has_all_patches(%i: tensor<1x3x32x32xf32>, 
 
 func.func @unfold_c1_image_has_four_dimensions(%x: tensor<1x3x32xf32>) {
   // expected-error@+1 {{'hova.unfold' op expects an image [batch, channels, height, width], got 1x3x32}}
-  %r = hova.unfold %x {kernel = 2 : i64, stride = 1 : i64} : tensor<1x3x32xf32> -> tensor<1x4x8xf32>
+  %r = hova.unfold %x {kernel = array<i64: 2, 2>, stride = array<i64: 1, 1>} : tensor<1x3x32xf32> -> tensor<1x4x8xf32>
   return
 }
 
@@ -107,7 +107,7 @@ func.func @unfold_c1_image_has_four_dimensions(%x: tensor<1x3x32xf32>) {
 
 func.func @unfold_c1_tokens_fill_their_image(%x: tensor<1x12x8xf32>) {
   // expected-error@+1 {{'hova.unfold' op expects the tokens [batch, height*width, channels] of an image, got 1x12x8 and the image 3x5}}
-  %r = hova.unfold %x {grid = array<i64: 3, 5>, kernel = 2 : i64, stride = 1 : i64} : tensor<1x12x8xf32> -> tensor<1x8x32xf32>
+  %r = hova.unfold %x {grid = array<i64: 3, 5>, kernel = array<i64: 2, 2>, stride = array<i64: 1, 1>} : tensor<1x12x8xf32> -> tensor<1x8x32xf32>
   return
 }
 
@@ -115,15 +115,15 @@ func.func @unfold_c1_tokens_fill_their_image(%x: tensor<1x12x8xf32>) {
 
 func.func @unfold_c2_squares_divide_the_image(%i: tensor<1x3x8x12xf32>) {
   // expected-error@+1 {{'hova.unfold' op expects squares of 3 that divide the image, got 8x12}}
-  %r = hova.unfold %i {kernel = 2 : i64, stride = 1 : i64, within = 3 : i64} : tensor<1x3x8x12xf32> -> tensor<8x4x12xf32>
+  %r = hova.unfold %i {kernel = array<i64: 2, 2>, stride = array<i64: 1, 1>, within = 3 : i64} : tensor<1x3x8x12xf32> -> tensor<8x4x12xf32>
   return
 }
 
 // -----
 
 func.func @unfold_c3_kernel_fits_the_image(%i: tensor<1x3x3x9xf32>) {
-  // expected-error@+1 {{'hova.unfold' op expects a kernel of at most the padded image, got 6 for 3x9 and a padding of 1}}
-  %r = hova.unfold %i {kernel = 6 : i64, stride = 1 : i64, padding = 1 : i64} : tensor<1x3x3x9xf32> -> tensor<1x4x108xf32>
+  // expected-error@+1 {{'hova.unfold' op expects a kernel of at most the padded image, got 6x6 for 3x9 and a padding of 1x1}}
+  %r = hova.unfold %i {kernel = array<i64: 6, 6>, stride = array<i64: 1, 1>, padding = array<i64: 1, 1>} : tensor<1x3x3x9xf32> -> tensor<1x4x108xf32>
   return
 }
 
@@ -131,7 +131,7 @@ func.func @unfold_c3_kernel_fits_the_image(%i: tensor<1x3x3x9xf32>) {
 
 func.func @unfold_c4_result_has_all_places(%i: tensor<1x3x32x32xf32>) {
   // expected-error@+1 {{'hova.unfold' op expects a result of shape 1x4x768, got 1x4x256}}
-  %r = hova.unfold %i {kernel = 16 : i64, stride = 16 : i64} : tensor<1x3x32x32xf32> -> tensor<1x4x256xf32>
+  %r = hova.unfold %i {kernel = array<i64: 16, 16>, stride = array<i64: 16, 16>} : tensor<1x3x32x32xf32> -> tensor<1x4x256xf32>
   return
 }
 
@@ -348,5 +348,21 @@ func.func @repeat_c1_result_has_one_axis_more(%x: tensor<4x8xf32>) {
 func.func @repeat_c1_items_are_those_of_x(%x: tensor<4x8xf32>) {
   // expected-error@+1 {{'hova.repeat' op expects a result of shape 3x4x8, got 3x5x8}}
   %r = hova.repeat %x : tensor<4x8xf32> -> tensor<3x5x8xf32>
+  return
+}
+
+// -----
+
+func.func @unfold_c5_two_numbers(%x: tensor<1x12x8xf32>) {
+  // expected-error@+1 {{'hova.unfold' op expects two numbers of at least 1 as stride, got 2}}
+  %r = hova.unfold %x {kernel = array<i64: 2, 2>, stride = array<i64: 2>, grid = array<i64: 3, 4>} : tensor<1x12x8xf32> -> tensor<1x2x32xf32>
+  return
+}
+
+// -----
+
+func.func @unfold_c5_no_holes_of_none(%x: tensor<1x12x8xf32>) {
+  // expected-error@+1 {{'hova.unfold' op expects two numbers of at least 1 as dilation, got 0x1}}
+  %r = hova.unfold %x {kernel = array<i64: 2, 2>, stride = array<i64: 2, 2>, dilation = array<i64: 0, 1>, grid = array<i64: 3, 4>} : tensor<1x12x8xf32> -> tensor<1x2x32xf32>
   return
 }

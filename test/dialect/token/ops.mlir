@@ -44,23 +44,23 @@ func.func @embeds_patches(%i: tensor<1x3x32x32xf32>, %w: tensor<768x64xf32>, %b:
 }
 
 // CHECK-LABEL: @unfolds_an_image
-// CHECK: hova.unfold %{{[a-z0-9_]+}} {kernel = 7 : i64, padding = 2 : i64, stride = 4 : i64} : tensor<1x3x224x224xf32> -> tensor<1x3136x147xf32>
+// CHECK: hova.unfold %{{[a-z0-9_]+}} {kernel = array<i64: 7, 7>, padding = array<i64: 2, 2>, stride = array<i64: 4, 4>} : tensor<1x3x224x224xf32> -> tensor<1x3136x147xf32>
 func.func @unfolds_an_image(%i: tensor<1x3x224x224xf32>) -> tensor<1x3136x147xf32> {
-  %r = hova.unfold %i {kernel = 7 : i64, stride = 4 : i64, padding = 2 : i64} : tensor<1x3x224x224xf32> -> tensor<1x3136x147xf32>
+  %r = hova.unfold %i {kernel = array<i64: 7, 7>, stride = array<i64: 4, 4>, padding = array<i64: 2, 2>} : tensor<1x3x224x224xf32> -> tensor<1x3136x147xf32>
   return %r : tensor<1x3136x147xf32>
 }
 
 // CHECK-LABEL: @unfolds_squares
-// CHECK: hova.unfold %{{[a-z0-9_]+}} {kernel = 4 : i64, stride = 4 : i64, within = 16 : i64} : tensor<2x3x32x48xf32> -> tensor<12x16x48xf32>
+// CHECK: hova.unfold %{{[a-z0-9_]+}} {kernel = array<i64: 4, 4>, stride = array<i64: 4, 4>, within = 16 : i64} : tensor<2x3x32x48xf32> -> tensor<12x16x48xf32>
 func.func @unfolds_squares(%i: tensor<2x3x32x48xf32>) -> tensor<12x16x48xf32> {
-  %r = hova.unfold %i {kernel = 4 : i64, stride = 4 : i64, padding = 0 : i64, within = 16 : i64} : tensor<2x3x32x48xf32> -> tensor<12x16x48xf32>
+  %r = hova.unfold %i {kernel = array<i64: 4, 4>, stride = array<i64: 4, 4>, padding = array<i64: 0, 0>, within = 16 : i64} : tensor<2x3x32x48xf32> -> tensor<12x16x48xf32>
   return %r : tensor<12x16x48xf32>
 }
 
 // CHECK-LABEL: @unfolds_tokens
-// CHECK: hova.unfold %{{[a-z0-9_]+}} {grid = array<i64: 5, 7>, kernel = 3 : i64, padding = 1 : i64, stride = 2 : i64} : tensor<?x35x8xf32> -> tensor<?x12x72xf32>
+// CHECK: hova.unfold %{{[a-z0-9_]+}} {grid = array<i64: 5, 7>, kernel = array<i64: 3, 3>, padding = array<i64: 1, 1>, stride = array<i64: 2, 2>} : tensor<?x35x8xf32> -> tensor<?x12x72xf32>
 func.func @unfolds_tokens(%x: tensor<?x35x8xf32>) -> tensor<?x12x72xf32> {
-  %r = hova.unfold %x {grid = array<i64: 5, 7>, kernel = 3 : i64, stride = 2 : i64, padding = 1 : i64} : tensor<?x35x8xf32> -> tensor<?x12x72xf32>
+  %r = hova.unfold %x {grid = array<i64: 5, 7>, kernel = array<i64: 3, 3>, stride = array<i64: 2, 2>, padding = array<i64: 1, 1>} : tensor<?x35x8xf32> -> tensor<?x12x72xf32>
   return %r : tensor<?x12x72xf32>
 }
 
@@ -148,6 +148,13 @@ func.func @cuts_columns(%x: tensor<2x4x8xf32>) -> tensor<2x4x5xf32> {
 func.func @pools_unknown_tokens(%x: tensor<?x?x8xf32>) -> tensor<?x8xf32> {
   %r = hova.pool mean %x : tensor<?x?x8xf32> -> tensor<?x8xf32>
   return %r : tensor<?x8xf32>
+}
+
+// CHECK-LABEL: @unfolds_along_one_axis
+// CHECK: hova.unfold %{{[a-z0-9_]+}} {dilation = array<i64: 2, 1>, grid = array<i64: 9, 1>, kernel = array<i64: 3, 1>, padding = array<i64: 1, 0>, stride = array<i64: 2, 1>} : tensor<2x9x8xf32> -> tensor<2x4x24xf32>
+func.func @unfolds_along_one_axis(%x: tensor<2x9x8xf32>) -> tensor<2x4x24xf32> {
+  %r = hova.unfold %x {dilation = array<i64: 2, 1>, grid = array<i64: 9, 1>, kernel = array<i64: 3, 1>, padding = array<i64: 1, 0>, stride = array<i64: 2, 1>} : tensor<2x9x8xf32> -> tensor<2x4x24xf32>
+  return %r : tensor<2x4x24xf32>
 }
 
 // CHECK-LABEL: @pools_what_is_kept

@@ -222,6 +222,19 @@ std::vector<Bad> shapes() {
           "positions_of_ids",
           R"({"name": "y", "op": "positions", "input": "x", "valid": @"ids", "kind": "learned"})",
           "expects valid of bool [2, 4], got i32 [2, 4]"),
+      layer(
+          "kernel_of_three_numbers",
+          R"({"name": "y", "op": "unfold", "input": "image", "kernel": @[3, 1, 1]})",
+          "\"kernel\" is an integer, or two: [down, across]"),
+      layer(
+          "stride_of_nothing",
+          R"({"name": "y", "op": "unfold", "input": "image", "kernel": 2, "stride": [1, @0]})",
+          "\"stride\" must be at least 1, got 0"),
+      layer(
+          "kernel_with_wide_holes",
+          R"({"name": "y", "op": "unfold", "input": "image", "kernel": @[3, 1], "dilation": 4, "padding": [0, 3]})",
+          "a kernel of 9 x 1 is larger than an image of 8 x 8 with a padding "
+          "of 0 x 3"),
       layer("pool_by_nothing",
             R"({"name": "y", "op": "pool", "input": "x", "kind": @"token"})",
             "kind token finds the token by \"ids\""),
@@ -351,8 +364,7 @@ std::vector<Bad> shapes() {
           R"({"name": "y", "op": "multi_head_attention", "input": "x", "heads": 2, "kind": "cosine", "features": @8})",
           "\"features\" has no meaning for kind cosine, only for performer"),
       layer(
-          "keys_of_another_width_of_cosine",
-          R"(@{"name": "y", "op": "multi_head_attention", "input": "x", "heads": 2, "kind": "cosine", "key_head_width": 3})",
+          "keys_of_another_width_of_cosine", R"(@{"name": "y", "op": "multi_head_attention", "input": "x", "heads": 2, "kind": "cosine", "key_head_width": 3})",
           "needs heads of one width for queries and keys, got"),
       layer(
           "validity_of_numbers",
@@ -366,9 +378,10 @@ std::vector<Bad> shapes() {
           "bias_of_booleans",
           R"({"name": "y", "op": "multi_head_attention", "input": "x", "heads": 2, "score_bias": @"valid"})",
           "expects score_bias of numbers"),
-      layer("batches_differ",
-            R"({"name": "p", "op": "patch_embedding", "input": "image", "patch": 4, "width": 8}, {"name": "y", "op": "multi_head_attention", "input": "x", "key": @"p", "heads": 2})",
-            "needs one batch for all"),
+      layer(
+          "batches_differ",
+          R"({"name": "p", "op": "patch_embedding", "input": "image", "patch": 4, "width": 8}, {"name": "y", "op": "multi_head_attention", "input": "x", "key": @"p", "heads": 2})",
+          "needs one batch for all"),
       layer(
           "slice_outside",
           R"({"name": "y", "op": "slice", "input": "x", "axis": 1, "start": 2, "end": @5})",

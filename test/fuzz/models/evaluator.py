@@ -305,6 +305,12 @@ class BoundLayer:
         """A shape."""
         return [scalar(size, self.scope.names) for size in self.layer[key]]
 
+    def sides(self, key, otherwise):
+        """One number for both sides of an image, or two."""
+        if isinstance(self.layer.get(key), list):
+            return tuple(self.sizes(key))
+        return (self.get(key, otherwise),) * 2
+
     def word(self, key, words, otherwise=None):
         """A word of the list as it stands; any other string is an expression."""
         text = self.layer.get(key, otherwise)

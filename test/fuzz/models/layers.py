@@ -281,6 +281,16 @@ def patch_embedding(scope):
     )
 
 
+def put_sides(scope, attributes, key, choices, default=None):
+    """A number for both sides where it fits both, or a list of two."""
+    both = [c for c in choices(0) if c in choices(1)]
+    if both and scope.chance(0.6):
+        return (attributes.put(key, scope.rng.choice(both), default),) * 2
+    sides = [scope.rng.choice(choices(axis)) for axis in (0, 1)]
+    attributes[key] = [scope.say(s) if scope.chance(0.3) else s for s in sides]
+    return tuple(sides)
+
+
 def unfold(scope):
     """An image, or tokens of one."""
     attributes = Attributes(scope)
@@ -299,12 +309,15 @@ def unfold(scope):
         attributes.put("within", side)
         squares = grid[0] // side * (grid[1] // side)
         grid = side, side
-    padding = attributes.put("padding", scope.rng.choice((0, 0, 1, 2, 4)), 0)
-    kernel = scope.rng.randint(1, min(7, min(grid) + 2 * padding))
-    attributes.put("kernel", kernel)
-    stride = attributes.put("stride", scope.rng.choice((1, 2, 3, 4, kernel)), 1)
-    places = tuple((g + 2 * padding - kernel) // stride + 1 for g in grid)
-    shape = batch * squares, places[0] * places[1], channels * kernel * kernel
+    padding = put_sides(scope, attributes, "padding", lambda _: (0, 0, 1, 2, 4), 0)
+    dilation = put_sides(scope, attributes, "dilation", lambda _: (1, 1, 1, 2, 3), 1)
+    room = [g + 2 * p for g, p in zip(grid, padding)]
+    most = [min(7, (r - 1) // d + 1) for r, d in zip(room, dilation)]
+    kernel = put_sides(scope, attributes, "kernel", lambda i: range(1, most[i] + 1))
+    stride = put_sides(scope, attributes, "stride", lambda i: (1, 2, 3, 4, kernel[i]), 1)
+    extents = [(k - 1) * d + 1 for k, d in zip(kernel, dilation)]
+    places = tuple((r - e) // s + 1 for r, e, s in zip(room, extents, stride))
+    shape = batch * squares, places[0] * places[1], channels * kernel[0] * kernel[1]
     return Layer({"input": x}, attributes, shape, grid=places)
 
 

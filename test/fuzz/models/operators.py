@@ -161,11 +161,15 @@ def unfold(layer):
     x = layer.read("input")
     if x.ndim == 3:
         x = oracle.image_of(x, layer.grid_of_input())
-    options = (layer.get("kernel"), layer.get("stride", 1), layer.get("padding", 0))
+    kernel, stride, padding, dilation = (
+        layer.sides(key, otherwise)
+        for key, otherwise in (("kernel", 0), ("stride", 1), ("padding", 0), ("dilation", 1))
+    )
     side = layer.get("within")
     sides = (side, side) if side else x.shape[2:]
-    layer.grid = tuple(oracle.places(s, *options) for s in sides)
-    return oracle.unfold(x, *options, side)
+    along = zip(sides, kernel, stride, padding, dilation)
+    layer.grid = tuple(oracle.places(*one) for one in along)
+    return oracle.unfold(x, kernel, stride, padding, side, dilation)
 
 
 def windows(layer):

@@ -6,7 +6,7 @@
 
 // CHECK-LABEL: @writes_patches_as_a_linear
 // CHECK-SAME: %[[IMAGE:.*]]: tensor<1x3x32x32xf32>, %[[WEIGHT:.*]]: tensor<768x64xf32>, %[[BIAS:.*]]: tensor<64xf32>
-// CHECK-NEXT: %[[ROWS:.*]] = hova.unfold %[[IMAGE]] {{{.*}}kernel = 16 : i64, stride = 16 : i64}
+// CHECK-NEXT: %[[ROWS:.*]] = hova.unfold %[[IMAGE]] {{{.*}}kernel = array<i64: 16, 16>, stride = array<i64: 16, 16>}
 // CHECK-NEXT: %[[Y:.*]] = hova.linear %[[ROWS]], %[[WEIGHT]] bias(%[[BIAS]])
 // CHECK-NEXT: return %[[Y]]
 func.func @writes_patches_as_a_linear(%i: tensor<1x3x32x32xf32>, %w: tensor<768x64xf32>, %b: tensor<64xf32>) -> tensor<1x4x64xf32> {

@@ -22,7 +22,7 @@ func.func @main(%x: tensor<2x2x3x5xf32>) -> tensor<2x6x18xf32> {
   %out = hova.kernel "puts_rows_together_in_scratch" units<batch 2, patch 6> (%x) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 100, k_block = 256, block = 256>} {
   ^bb0(%x_: tensor<2x2x3x5xf32>):
     %r_out = hova.stage [#hova.layout<rows 18>] {
-      %r = hova.unfold %x_ {kernel = 3 : i64, stride = 2 : i64, padding = 1 : i64} : tensor<2x2x3x5xf32> -> tensor<2x6x18xf32>
+      %r = hova.unfold %x_ {kernel = array<i64: 3, 3>, stride = array<i64: 2, 2>, padding = array<i64: 1, 1>} : tensor<2x2x3x5xf32> -> tensor<2x6x18xf32>
       hova.yield %r : tensor<2x6x18xf32>
     } : tensor<2x6x18xf32>
     hova.yield %r_out : tensor<2x6x18xf32>
@@ -47,7 +47,7 @@ func.func @main(%x: tensor<1x12x5xf32>) -> tensor<1x6x20xf32> {
   %out = hova.kernel "gathers_tokens" units<batch 1, patch 6> (%x) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 100, k_block = 256, block = 256>} {
   ^bb0(%x_: tensor<1x12x5xf32>):
     %r_out = hova.stage [#hova.layout<rows 20>] {
-      %r = hova.unfold %x_ {kernel = 2 : i64, stride = 1 : i64, grid = array<i64: 3, 4>} : tensor<1x12x5xf32> -> tensor<1x6x20xf32>
+      %r = hova.unfold %x_ {kernel = array<i64: 2, 2>, stride = array<i64: 1, 1>, grid = array<i64: 3, 4>} : tensor<1x12x5xf32> -> tensor<1x6x20xf32>
       hova.yield %r : tensor<1x6x20xf32>
     } : tensor<1x6x20xf32>
     hova.yield %r_out : tensor<1x6x20xf32>

@@ -106,7 +106,7 @@ func.func @main(%x: tensor<2x3x8x12xf32>) -> tensor<2x6x48xf32> {
   %out = hova.kernel "reads_patches_in_place" units<batch 2, token 6> (%x) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 100, k_block = 256, block = 256>} {
   ^bb0(%x_: tensor<2x3x8x12xf32>):
     %r_out = hova.stage [#hova.layout<rows 48>] {
-      %r = hova.unfold %x_ {kernel = 4 : i64, stride = 4 : i64} : tensor<2x3x8x12xf32> -> tensor<2x6x48xf32>
+      %r = hova.unfold %x_ {kernel = array<i64: 4, 4>, stride = array<i64: 4, 4>} : tensor<2x3x8x12xf32> -> tensor<2x6x48xf32>
       hova.yield %r : tensor<2x6x48xf32>
     } : tensor<2x6x48xf32>
     hova.yield %r_out : tensor<2x6x48xf32>
