@@ -1,0 +1,41 @@
+# ===- test_text_folders.py - Folders of encoders of text ------------------------=== #
+# SPDX-License-Identifier: Apache-2.0
+"""A folder of every class of every family of text encoders: hidden states of padded batches and each task, f32
+within 1e-5 of the largest value; then keys of the configuration changed, right or refused."""
+
+import pytest
+from saved_folders import LABELS, Family, build, cases, changes, check_right_or_refused, check_saved, name_of, texts
+
+TEXT = {
+    "hidden_size": 64,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 4,
+    "intermediate_size": 96,
+    "vocab_size": 120,
+    "max_position_embeddings": 40,
+    "id2label": LABELS,
+}
+CLASSES = ["Model", "ForSequenceClassification", "ForTokenClassification", "ForMaskedLM"]
+
+FAMILIES = [
+    Family(
+        "DistilBert",
+        {"dim": 64, "n_layers": 2, "n_heads": 4, "hidden_dim": 96, "vocab_size": 120,
+         "max_position_embeddings": 40, "id2label": LABELS},
+        CLASSES,
+        [{"activation": "relu"}, {"activation": "gelu_new"}, {"activation": "silu"}, {"n_heads": 8}, {"n_layers": 3},
+         {"hidden_dim": 32}, {"sinusoidal_pos_embds": True}, {"max_position_embeddings": 12}, {"pad_token_id": 3},
+         {"tie_word_embeddings": False}, {"is_decoder": True}],
+        texts,
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("family, kind", cases(FAMILIES), ids=name_of)
+def test_saved_folder(family, kind, scratch):
+    check_saved(family, build(family, kind), scratch)
+
+
+@pytest.mark.parametrize("family, changed", changes(FAMILIES), ids=name_of)
+def test_changed_key_is_right_or_refused(family, changed, scratch):
+    check_right_or_refused(family, changed, scratch)
