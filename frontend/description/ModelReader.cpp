@@ -197,7 +197,10 @@ void SpecReader::readInput(const Member &member, const NameScope &scope) {
         .notes.push_back(
             {"the list is its shape: write {\"shape\": [...]}", std::nullopt});
   } else if (expect(node, Node::Kind::Object, "an input")) {
-    checkKeys(node, {"shape", "dtype", "range"}, "an input");
+    checkKeys(node, {"if", "shape", "dtype", "range"}, "an input");
+    if (const Node *when = node.get("if")) {
+      input.condition = setting(*when, SettingKind::Boolean, scope);
+    }
     const Node *shape = node.get("shape");
     if (!shape) {
       missing(node, "shape", "missing key \"shape\" in an input");

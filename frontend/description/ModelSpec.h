@@ -105,6 +105,8 @@ struct InputSpec {
   std::string name;
   reader::Range nameRange;
   const reader::Node *node = nullptr;
+  /// Where it is false, a program has no such input.
+  std::optional<Setting> condition;
   std::vector<Setting> shape;
   std::string dtype;
   /// low <= x < high.

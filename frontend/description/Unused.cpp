@@ -249,6 +249,7 @@ void UnusedNames::useSections(Uses &uses) {
     use(parameter.value, uses);
   }
   for (const InputSpec &input : spec.inputs) {
+    use(input.condition, uses);
     for (const Setting &dimension : input.shape) {
       use(dimension, uses);
     }

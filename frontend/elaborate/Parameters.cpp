@@ -162,6 +162,13 @@ void Elaborator::addInput(const InputSpec &input, Environment &environment) {
   if (input.broken) {
     return;
   }
+  if (input.condition) {
+    std::optional<bool> holds = boolean(*input.condition, environment);
+    if (!holds.value_or(false)) {
+      entity->value = holds ? absent : poison;
+      return;
+    }
+  }
   ValueType type;
   type.dtype = input.dtype == "i32"    ? DType::I32
                : input.dtype == "i64"  ? DType::I64

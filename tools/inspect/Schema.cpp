@@ -208,7 +208,8 @@ Value parameterSchema() {
 
 Value inputSchema() {
   return closed(
-      Object{{"shape", listOf(either("integer"))},
+      Object{{"if", either("boolean")},
+             {"shape", listOf(either("integer"))},
              {"dtype", Object{{"enum", Array{"f32", "i32", "i64", "bool"}}}},
              {"range", Object{{"type", "array"},
                               {"items", either("integer")},

@@ -1,0 +1,53 @@
+# ===- test_own_families.py - What a description of a family can say --------------=== #
+# SPDX-License-Identifier: Apache-2.0
+"""Small descriptions of a user."""
+
+import json
+
+import pytest
+from folders import hova
+
+TOWERS = {
+    "hova": 1,
+    "name": "towers",
+    "parameters": {"width": 8, "tower": {"default": "both", "values": ["both", "left", "right"]}},
+    "inputs": {
+        "x": {"if": "tower != 'right'", "shape": [1, "width"]},
+        "z": {"if": "tower != 'left'", "shape": [2, "width"]},
+    },
+    "layers": [
+        {"name": "left", "if": "tower != 'right'", "op": "activation", "input": "x", "kind": "relu"},
+        {"name": "right", "if": "tower != 'left'", "op": "activation", "input": "z", "kind": "tanh"},
+    ],
+    "outputs": {
+        "left": {"value": "left", "if": "tower != 'right'"},
+        "right": {"value": "right", "if": "tower != 'left'"},
+    },
+}
+
+
+def written(path, description):
+    path.write_text(json.dumps(description))
+    return path
+
+
+@pytest.mark.parametrize("tower, inputs", [("both", ["x", "z"]), ("left", ["x"]), ("right", ["z"])])
+def test_input_of_one_tower(tower, inputs, tmp_path):
+    """Where its condition is false, a program has no such input, and layers of it are left out."""
+    done = hova("check", written(tmp_path / "m.json", TOWERS), f"--set=tower={tower}", "--format=json")
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)["inputs"]
+    assert [one if isinstance(one, str) else one["name"] for one in found] == inputs
+
+
+def test_layer_of_an_input_that_there_is_not(tmp_path):
+    layers = [layer | {"if": "true"} for layer in TOWERS["layers"]]
+    done = hova("check", written(tmp_path / "m.json", TOWERS | {"layers": layers}), "--set=tower=left")
+    assert done.returncode == 1
+    assert '"z" has no value: it is null here, or its layer was left out' in done.stderr
+
+
+def test_condition_of_an_input(tmp_path):
+    inputs = TOWERS["inputs"] | {"x": {"if": 3, "shape": [1, "width"]}}
+    done = hova("check", written(tmp_path / "m.json", TOWERS | {"inputs": inputs}))
+    assert done.returncode == 1 and "at /inputs/x/if" in done.stderr
