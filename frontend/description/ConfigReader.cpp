@@ -82,9 +82,12 @@ bool SpecReader::readConfigValue(const Node &node,
                                  ConfigSetting &setting) {
   const Node *value = &node;
   if (node.is(Node::Kind::Object)) {
-    checkKeys(node, {"value", "default", "words"}, "a value of keys");
+    checkKeys(node, {"value", "default", "null", "words"}, "a value of keys");
     if (const Node *otherwise = node.get("default")) {
       setting.otherwise = plainScalar(*otherwise);
+    }
+    if (const Node *ofNull = node.get("null")) {
+      setting.ofNull = plainScalar(*ofNull);
     }
     if (const Node *words = node.get("words")) {
       readConfigWords(*words, parameter, setting);

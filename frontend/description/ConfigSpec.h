@@ -25,6 +25,8 @@ struct ConfigSetting {
   /// What the expression is where a configuration lacks one of its keys: what
   /// the library takes then.
   std::optional<Scalar> otherwise;
+  /// What it is where a key that the expression reads is null.
+  std::optional<Scalar> ofNull;
   /// What words of the library, or other values as they are printed, mean for
   /// the parameter; none: the value is the parameter's.
   std::vector<std::pair<std::string, Scalar>> words;

@@ -124,6 +124,9 @@ std::optional<Scalar> KeyReader::evaluate(const ConfigSetting &setting) {
     if (!node) {
       return setting.otherwise;
     }
+    if (node->is(Node::Kind::Null) && setting.ofNull) {
+      return setting.ofNull;
+    }
     std::optional<Scalar> value = Config::scalarOf(*node);
     if (!value && node->is(Node::Kind::Null) && !setting.words.empty()) {
       value = Scalar::ofText("null");

@@ -258,6 +258,7 @@ Value configSchema() {
   Value literal = Object{{"type", Array{"number", "boolean", "string"}}};
   Object detailed = closed(Object{{"value", literal},
                                   {"default", literal},
+                                  {"null", literal},
                                   {"words", mapOf(literal)}},
                            {"value"});
   Value settings =

@@ -5,7 +5,7 @@
 import json
 
 import pytest
-from folders import hova
+from folders import hova, write_folder
 
 TOWERS = {
     "hova": 1,
@@ -51,3 +51,35 @@ def test_condition_of_an_input(tmp_path):
     inputs = TOWERS["inputs"] | {"x": {"if": 3, "shape": [1, "width"]}}
     done = hova("check", written(tmp_path / "m.json", TOWERS | {"inputs": inputs}))
     assert done.returncode == 1 and "at /inputs/x/if" in done.stderr
+
+
+def family(keys, **more):
+    return {
+        "hova": 1,
+        "name": "tiny",
+        "parameters": {"width": 8},
+        "inputs": {"x": {"shape": [1, "width"]}},
+        "layers": [{"name": "y", "op": "activation", "input": "x", "kind": "relu"}],
+        "outputs": {"y": "y"},
+        "checkpoints": {"library": {"config": {"model_type": ["tiny"], "set": {"width": keys}} | more, "rules": []}},
+    }
+
+
+def imported(tmp_path, description, config):
+    models = tmp_path / "models"
+    models.mkdir()
+    written(models / "tiny.json", description)
+    folder = write_folder(tmp_path / "folder", {"model_type": "tiny"} | config, {})
+    return hova("import", folder, "--models", models)
+
+
+@pytest.mark.parametrize("config, width", [({"size": None}, 5), ({"size": 6}, 6), ({}, 7)])
+def test_null_stands_for_a_value(config, width, tmp_path):
+    keys = {"value": "size", "default": 7, "null": 5}
+    done = imported(tmp_path, family(keys), config)
+    assert json.loads(done.stdout)["parameters"]["width"] == width, done.stderr
+
+
+def test_null_stands_for_nothing(tmp_path):
+    done = imported(tmp_path, family({"value": "size", "default": 7}), {"size": None})
+    assert done.returncode == 1 and 'key "size" decides parameter "width", and is null' in done.stderr
