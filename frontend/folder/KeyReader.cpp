@@ -321,7 +321,7 @@ std::string KeyReader::fateOf(const std::string &key, const Node &value) {
   if (key == "architectures") {
     return "says what is computed";
   }
-  if (isIdleKey(key)) {
+  if (isIdleKey(std::string_view(key).substr(key.rfind('.') + 1))) {
     return "no inference reads it";
   }
   if (std::find(choices.ignored.begin(), choices.ignored.end(), key) !=

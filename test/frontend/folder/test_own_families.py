@@ -1,6 +1,6 @@
 # ===- test_own_families.py - What a description of a family can say --------------=== #
 # SPDX-License-Identifier: Apache-2.0
-"""Small descriptions of a user."""
+"""Small descriptions of a user: inputs of one tower, what null means, keys inside of objects."""
 
 import json
 
@@ -83,3 +83,11 @@ def test_null_stands_for_a_value(config, width, tmp_path):
 def test_null_stands_for_nothing(tmp_path):
     done = imported(tmp_path, family({"value": "size", "default": 7}), {"size": None})
     assert done.returncode == 1 and 'key "size" decides parameter "width", and is null' in done.stderr
+
+
+@pytest.mark.parametrize("key, known", [("use_cache", True), ("label2id", True), ("slope", False)])
+def test_keys_inside_of_objects(key, known, tmp_path):
+    """What no inference reads of a model, none reads of its parts."""
+    done = imported(tmp_path, family("text.size"), {"text": {"size": 6, key: 1}})
+    assert done.returncode == (0 if known else 1), done.stderr
+    assert known or f'nothing is known of key "text.{key}"' in done.stderr
