@@ -125,6 +125,7 @@ void UnusedNames::useSettings(const LayerSpec &layer, Uses &uses) {
   }
   for (const auto &initializer : layer.initializers) {
     use(initializer.second.value, uses);
+    use(initializer.second.base, uses);
   }
   for (const std::optional<Setting> *setting :
        {&layer.condition, &layer.repeat, &layer.trainable, &layer.block}) {

@@ -91,3 +91,16 @@ def test_keys_inside_of_objects(key, known, tmp_path):
     done = imported(tmp_path, family("text.size"), {"text": {"size": 6, key: 1}})
     assert done.returncode == (0 if known else 1), done.stderr
     assert known or f'nothing is known of key "text.{key}"' in done.stderr
+
+
+def test_base_of_angles_is_a_use(tmp_path):
+    """A parameter that only an initialiser reads is no mistake."""
+    description = family(8)
+    description["parameters"]["theta"] = 100.0
+    angles = {"kind": "sinusoid", "first": 0, "base": "theta"}
+    description["layers"] = [
+        {"name": "table", "op": "weight", "shape": [1, "width"], "trainable": False, "init": {"weight": angles}},
+        {"name": "y", "op": "multiply", "inputs": ["x", "table"]},
+    ]
+    done = hova("check", written(tmp_path / "m.json", description))
+    assert done.returncode == 0 and done.stderr == "", done.stderr
