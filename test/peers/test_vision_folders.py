@@ -1,0 +1,89 @@
+# ===- test_vision_folders.py - Folders of encoders of images --------------------=== #
+# SPDX-License-Identifier: Apache-2.0
+"""A folder of every class of every family of image encoders, f32 within 1e-5 of the largest value; then keys of the
+configuration changed, right or refused."""
+
+import pytest
+from saved_folders import (
+    LABELS,
+    Family,
+    build,
+    cases,
+    changes,
+    check_right_or_refused,
+    check_saved,
+    images,
+    name_of,
+    texts,
+)
+
+IMAGE = {
+    "hidden_size": 64,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 4,
+    "image_size": 32,
+    "patch_size": 8,
+    "id2label": LABELS,
+}
+SIGLIP_IMAGE = {
+    "hidden_size": 64,
+    "intermediate_size": 96,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 4,
+    "image_size": 36,
+    "patch_size": 8,
+}
+SIGLIP_TEXT = {
+    "vocab_size": 120,
+    "hidden_size": 32,
+    "intermediate_size": 40,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 2,
+    "max_position_embeddings": 12,
+}
+
+
+def both(config):
+    # The class that is saved decides which towers there are.
+    given = images(config.vision_config)
+    return given if "ForImageClassification" in config.architectures[0] else given | texts(config.text_config)
+
+
+def embeddings(result):
+    return {
+        "image_embedding": result.vision_model_output.pooler_output,
+        "text_embedding": result.text_model_output.pooler_output,
+    }
+
+
+FAMILIES = [
+    Family(
+        "Dinov2",
+        IMAGE | {"mlp_ratio": 1.5},
+        ["Model", "ForImageClassification"],
+        [{"hidden_act": "relu"}, {"hidden_act": "gelu_new"}, {"hidden_act": "silu"}, {"layer_norm_eps": 1e-2},
+         {"num_attention_heads": 8}, {"num_hidden_layers": 3}, {"qkv_bias": False}, {"patch_size": 16},
+         {"image_size": 24}, {"mlp_ratio": 3}, {"mlp_ratio": 1.3}, {"use_swiglu_ffn": True},
+         {"use_swiglu_ffn": True, "mlp_ratio": 4}, {"layerscale_value": 0.1}, {"drop_path_rate": 0.1},
+         {"out_indices": [1]}, {"apply_layernorm": False}, {"reshape_hidden_states": False}],
+        images,
+    ),
+    Family(
+        "Dinov2WithRegisters",
+        IMAGE | {"mlp_ratio": 1.5, "num_register_tokens": 3},
+        ["Model", "ForImageClassification"],
+        [{"hidden_act": "relu"}, {"layer_norm_eps": 1e-2}, {"num_attention_heads": 8}, {"qkv_bias": False},
+         {"patch_size": 16}, {"image_size": 24}, {"mlp_ratio": 3}, {"use_swiglu_ffn": True}, {"num_register_tokens": 1}],
+        images,
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("family, kind", cases(FAMILIES), ids=name_of)
+def test_saved_folder(family, kind, scratch):
+    check_saved(family, build(family, kind), scratch)
+
+
+@pytest.mark.parametrize("family, changed", changes(FAMILIES), ids=name_of)
+def test_changed_key_is_right_or_refused(family, changed, scratch):
+    check_right_or_refused(family, changed, scratch)
