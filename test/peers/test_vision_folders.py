@@ -76,6 +76,37 @@ FAMILIES = [
          {"patch_size": 16}, {"image_size": 24}, {"mlp_ratio": 3}, {"use_swiglu_ffn": True}, {"num_register_tokens": 1}],
         images,
     ),
+    Family(
+        "SiglipVision",
+        SIGLIP_IMAGE,
+        ["Model"],
+        [{"hidden_act": "relu"}, {"hidden_act": "gelu"}, {"hidden_act": "silu"}, {"layer_norm_eps": 1e-2},
+         {"num_attention_heads": 8}, {"num_hidden_layers": 3}, {"intermediate_size": 64}, {"patch_size": 12},
+         {"image_size": 32}, {"vision_use_head": False}],
+        images,
+        lambda result: {"image_hidden": result.last_hidden_state},
+    ),
+    Family(
+        "SiglipText",
+        SIGLIP_TEXT,
+        ["Model"],
+        [{"hidden_act": "relu"}, {"hidden_act": "gelu"}, {"hidden_act": "silu"}, {"layer_norm_eps": 1e-2},
+         {"num_attention_heads": 4}, {"num_hidden_layers": 3}, {"intermediate_size": 64}, {"eos_token_id": 2},
+         {"pad_token_id": 3}, {"projection_size": 24}],
+        texts,
+        lambda result: {"text_hidden": result.last_hidden_state},
+    ),
+    Family(
+        "Siglip",
+        {"vision_config": SIGLIP_IMAGE, "text_config": SIGLIP_TEXT | {"hidden_size": 64}, "id2label": LABELS},
+        ["Model", "ForImageClassification"],
+        [{"vision_config": SIGLIP_IMAGE | {"hidden_act": "relu"}}, {"text_config": SIGLIP_TEXT | {"hidden_size": 64, "hidden_act": "gelu"}},
+         {"vision_config": SIGLIP_IMAGE | {"layer_norm_eps": 1e-2}}, {"text_config": SIGLIP_TEXT | {"hidden_size": 64, "layer_norm_eps": 1e-2}},
+         {"vision_config": SIGLIP_IMAGE | {"num_attention_heads": 2}},
+         {"text_config": SIGLIP_TEXT | {"hidden_size": 64, "num_attention_heads": 4}}],
+        both,
+        embeddings,
+    ),
 ]  # fmt: skip
 
 
