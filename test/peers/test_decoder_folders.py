@@ -1,0 +1,68 @@
+# ===- test_decoder_folders.py - Folders of decoders of text ---------------------=== #
+# SPDX-License-Identifier: Apache-2.0
+"""A folder of every class of every family of decoders: hidden states of padded batches and the scores of next words,
+f32 within 1e-5 of the largest value; then keys of the configuration changed, right or refused."""
+
+import pytest
+from saved_folders import (
+    LABELS,
+    Family,
+    build,
+    cases,
+    changes,
+    check_right_or_refused,
+    check_saved,
+    known,
+    name_of,
+    texts,
+)
+
+DECODER = {
+    "vocab_size": 120,
+    "hidden_size": 64,
+    "intermediate_size": 96,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 4,
+    "num_key_value_heads": 2,
+    "max_position_embeddings": 40,
+    "rms_norm_eps": 1e-5,
+    "pad_token_id": 0,
+}
+KEYS = [
+    {"num_attention_heads": 8}, {"num_key_value_heads": 4}, {"num_key_value_heads": 1}, {"num_hidden_layers": 3},
+    {"rms_norm_eps": 1e-2}, {"rope_theta": 500.0}, {"hidden_act": "gelu"}, {"head_dim": 24}, {"attention_bias": True},
+    {"attention_dropout": 0.1}, {"max_position_embeddings": 12}, {"eos_token_id": 5}, {"pad_token_id": 3},
+    {"rope_scaling": {"rope_type": "linear", "factor": 2.0}},
+    {"rope_scaling": {"rope_type": "dynamic", "factor": 2.0}},
+]  # fmt: skip
+
+FAMILIES = [
+    Family(
+        "GPT2",
+        {"n_embd": 64, "n_layer": 2, "n_head": 4, "n_inner": 96, "vocab_size": 120, "n_positions": 40,
+         "id2label": LABELS},
+        ["Model", "ForTokenClassification", "LMHeadModel"],
+        [{"activation_function": "relu"}, {"activation_function": "gelu"}, {"activation_function": "silu"},
+         {"n_inner": None}, {"n_head": 8}, {"n_layer": 3}, {"layer_norm_epsilon": 1e-2}, {"scale_attn_weights": False},
+         {"scale_attn_by_inverse_layer_idx": True}, {"add_cross_attention": True}, {"n_positions": 12},
+         {"pad_token_id": 3}, {"resid_pdrop": 0.3}, {"summary_type": "last"}],
+        texts,
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("family, kind", cases(FAMILIES), ids=name_of)
+def test_saved_folder(family, kind, scratch):
+    check_saved(family, build(family, kind), scratch)
+
+
+@pytest.mark.parametrize("family, changed", changes(FAMILIES), ids=name_of)
+def test_changed_key_is_right_or_refused(family, changed, scratch):
+    check_right_or_refused(family, changed, scratch)
+
+
+@pytest.mark.parametrize("family", known(FAMILIES), ids=name_of)
+def test_head_of_its_own(family, scratch):
+    """Where the scores of words are not those of the table, the file has a matrix for them."""
+    kind = next(kind for kind in family.kinds if kind.endswith(("LMHeadModel", "ForCausalLM")))
+    check_saved(family, build(family, kind, tie_word_embeddings=False), scratch)
