@@ -48,6 +48,14 @@ FAMILIES = [
          {"pad_token_id": 3}, {"resid_pdrop": 0.3}, {"summary_type": "last"}],
         texts,
     ),
+    Family(
+        "Llama", DECODER, ["Model", "ForCausalLM"],
+        [*KEYS, {"num_key_value_heads": None}, {"mlp_bias": True}, {"pretraining_tp": 2}, {"sliding_window": 3}], texts,
+    ),
+    Family(
+        "Mistral", DECODER | {"sliding_window": 5}, ["Model", "ForCausalLM"],
+        [*KEYS[:-2], {"sliding_window": None}, {"sliding_window": 1}, {"sliding_window": 12}], texts, only_valid=True,
+    ),
 ]  # fmt: skip
 
 
