@@ -56,6 +56,14 @@ FAMILIES = [
         "Mistral", DECODER | {"sliding_window": 5}, ["Model", "ForCausalLM"],
         [*KEYS[:-2], {"sliding_window": None}, {"sliding_window": 1}, {"sliding_window": 12}], texts, only_valid=True,
     ),
+    Family(
+        "Qwen2", DECODER, ["Model", "ForCausalLM"],
+        [*KEYS, {"use_sliding_window": True, "sliding_window": 3, "max_window_layers": 1}, {"sliding_window": 3}], texts,
+    ),
+    Family(
+        "Qwen3", DECODER | {"head_dim": 24}, ["Model", "ForCausalLM"],
+        [*KEYS, {"use_sliding_window": True, "sliding_window": 3, "max_window_layers": 1}, {"sliding_window": 3}], texts,
+    ),
 ]  # fmt: skip
 
 
