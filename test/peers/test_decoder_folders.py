@@ -64,6 +64,16 @@ FAMILIES = [
         "Qwen3", DECODER | {"head_dim": 24}, ["Model", "ForCausalLM"],
         [*KEYS, {"use_sliding_window": True, "sliding_window": 3, "max_window_layers": 1}, {"sliding_window": 3}], texts,
     ),
+    Family(
+        "Gemma2",
+        DECODER | {"head_dim": 24, "sliding_window": 5, "query_pre_attn_scalar": 10},
+        ["Model", "ForCausalLM"],
+        [*KEYS, {"hidden_activation": "relu"}, {"hidden_activation": "silu"}, {"query_pre_attn_scalar": 100},
+         {"attn_logit_softcapping": 2.0}, {"attn_logit_softcapping": None}, {"sliding_window": 2},
+         {"layer_types": ["full_attention", "sliding_attention"]}, {"layer_types": ["full_attention", "full_attention"]}],
+        texts,
+        only_valid=True,
+    ),
 ]  # fmt: skip
 
 
