@@ -28,6 +28,19 @@ FAMILIES = [
          {"tie_word_embeddings": False}, {"is_decoder": True}],
         texts,
     ),
+    Family(
+        "ModernBert",
+        TEXT | {"global_attn_every_n_layers": 2, "local_attention": 5, "num_hidden_layers": 3, "pad_token_id": 0,
+                "eos_token_id": 1, "bos_token_id": 2, "cls_token_id": 2, "sep_token_id": 3},
+        CLASSES,
+        [{"hidden_activation": "relu"}, {"hidden_activation": "silu"}, {"classifier_activation": "relu"},
+         {"num_attention_heads": 8}, {"intermediate_size": 64}, {"norm_eps": 1e-2}, {"norm_bias": True},
+         {"attention_bias": True}, {"mlp_bias": True}, {"global_attn_every_n_layers": 3}, {"local_attention": 2},
+         {"global_rope_theta": 100.0}, {"local_rope_theta": 100.0}, {"local_rope_theta": None}, {"pad_token_id": 4},
+         {"sparse_prediction": True}],
+        texts,
+        only_valid=True,
+    ),
 ]  # fmt: skip
 
 
