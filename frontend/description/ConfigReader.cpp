@@ -75,8 +75,49 @@ void SpecReader::readConfigWords(const Node &node,
   }
 }
 
-/// Either the expression alone, a number or a boolean, or an object with what
-/// else there is to say of it.
+std::vector<std::string> ConfigSetting::keys() const {
+  std::vector<std::string> names;
+  for (const Expression &value : values) {
+    for (const NameUse &use : value.names()) {
+      names.push_back(use.name);
+    }
+  }
+  return names;
+}
+
+/// One expression.
+bool SpecReader::readConfigExpression(const Node &node,
+                                      ConfigSetting &setting) {
+  TextError failure;
+  std::optional<Expression> keys = Expression::parseKeys(node.text, failure);
+  if (!keys) {
+    errorInside(node, failure);
+    return false;
+  }
+  setting.values.push_back(std::move(*keys));
+  return countTerms(node, setting.values.back().terms());
+}
+
+/// Several, of which each stands for those behind it.
+bool SpecReader::readConfigExpressions(const Node &node,
+                                       ConfigSetting &setting) {
+  constexpr const char *what = "a list of expressions of keys";
+  if (!checkCount(node, node.elements.size(), SpecLimits::values, what)) {
+    return false;
+  }
+  if (node.elements.empty()) {
+    error(node, "an empty list of expressions");
+  }
+  bool isRight = !node.elements.empty();
+  for (const Node *element : node.elements) {
+    isRight &= expect(*element, Node::Kind::String, what) &&
+               readConfigExpression(*element, setting);
+  }
+  return isRight;
+}
+
+/// Either the expressions alone, a number or a boolean, or an object with what
+/// else there is to say of them.
 bool SpecReader::readConfigValue(const Node &node,
                                  const ParameterSpec &parameter,
                                  ConfigSetting &setting) {
@@ -98,17 +139,14 @@ bool SpecReader::readConfigValue(const Node &node,
       return false;
     }
   }
-  if (!value->is(Node::Kind::String)) {
-    setting.otherwise = plainScalar(*value);
-    return setting.otherwise.has_value();
+  if (value->is(Node::Kind::Array)) {
+    return readConfigExpressions(*value, setting);
   }
-  TextError failure;
-  setting.keys = Expression::parseKeys(value->text, failure);
-  if (!setting.keys) {
-    errorInside(*value, failure);
-    return false;
+  if (value->is(Node::Kind::String)) {
+    return readConfigExpression(*value, setting);
   }
-  return countTerms(*value, setting.keys->terms());
+  setting.otherwise = plainScalar(*value);
+  return setting.otherwise.has_value();
 }
 
 std::vector<ConfigSetting> SpecReader::readConfigSettings(const Node &node,

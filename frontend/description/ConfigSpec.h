@@ -20,16 +20,20 @@ namespace hova::frontend {
 struct ConfigSetting {
   std::string parameter;
   const reader::Node *node = nullptr;
-  /// Without one, the value is `otherwise`.
-  std::optional<Expression> keys;
-  /// What the expression is where a configuration lacks one of its keys: what
-  /// the library takes then.
+  /// The first of which a configuration has all keys counts. Without any, the
+  /// value is `otherwise`.
+  std::vector<Expression> values;
+  /// What the value is where a configuration lacks a key of each expression:
+  /// what the library takes then.
   std::optional<Scalar> otherwise;
   /// What it is where a key that the expression reads is null.
   std::optional<Scalar> ofNull;
   /// What words of the library, or other values as they are printed, mean for
   /// the parameter; none: the value is the parameter's.
   std::vector<std::pair<std::string, Scalar>> words;
+
+  /// The keys of all expressions, in their order.
+  std::vector<std::string> keys() const;
 };
 
 struct ConfigRequirement {

@@ -187,6 +187,8 @@ private:
   std::optional<ConfigSpec> readConfig(const Node &node);
   std::vector<ConfigSetting> readConfigSettings(const Node &node,
                                                 const char *what);
+  bool readConfigExpression(const Node &node, ConfigSetting &setting);
+  bool readConfigExpressions(const Node &node, ConfigSetting &setting);
   bool readConfigValue(const Node &node, const ParameterSpec &parameter,
                        ConfigSetting &setting);
   void readConfigWords(const Node &node, const ParameterSpec &parameter,

@@ -159,6 +159,7 @@ FolderStatus FolderImport::run() {
   }
   const CheckpointSpec *checkpoint =
       findConfigSource(*spec, config.wordOf("model_type"));
+  folder.files = {path, folder.description};
   SentenceModules modules(options.path, [&](const reader::Diagnostics &wrong) {
     wrong.print(errors, options.format, options.color);
   });
@@ -170,6 +171,8 @@ FolderStatus FolderImport::run() {
     choices.task = "embed";
   }
   modules.addTo(config);
+  folder.files.insert(folder.files.end(), modules.files().begin(),
+                      modules.files().end());
   KeyReading reading = readKeys(*spec, *checkpoint, config, choices);
   checkOverrides(config, reading);
   folder.fates = std::move(reading.fates);
@@ -179,6 +182,9 @@ FolderStatus FolderImport::run() {
   folder.checkpoint = checkpoint->name;
   folder.text = settledText(*spec, *checkpoint, reading.parameters);
   folder.weights = findWeights();
+  if (!folder.weights.empty()) {
+    folder.files.push_back(folder.weights);
+  }
   return FolderStatus::Ok;
 }
 

@@ -38,6 +38,8 @@ struct ImportedFolder {
   std::string checkpoint;
   /// The file of the tensors, or the index of several; empty: there is none.
   std::string weights;
+  /// Every file that was read, and `weights`.
+  std::vector<std::string> files;
   std::vector<KeyFate> fates;
 };
 

@@ -51,6 +51,7 @@ private:
   void take(const ConfigSetting &setting);
   void takeTask();
   std::optional<Scalar> valueOf(const ConfigSetting &setting);
+  const Expression &chosen(const ConfigSetting &setting) const;
   std::optional<Scalar> evaluate(const ConfigSetting &setting);
   std::optional<Scalar> meaningOf(const ConfigSetting &setting,
                                   const Scalar &value);
@@ -94,22 +95,38 @@ void KeyReader::put(const std::string &parameter, Scalar value) {
 
 /// The value of the first key of an expression: what messages point at.
 const Node *KeyReader::placeOf(const ConfigSetting &setting) const {
-  for (const NameUse &use :
-       setting.keys ? setting.keys->names() : std::vector<NameUse>()) {
-    if (const Node *value = config.find(use.name)) {
+  for (const std::string &key : setting.keys()) {
+    if (const Node *value = config.find(key)) {
       return value;
     }
   }
   return nullptr;
 }
 
+/// The expression that counts: the first of which all keys have values. Where
+/// there is none, that is the last, which says what is missing.
+const Expression &KeyReader::chosen(const ConfigSetting &setting) const {
+  auto isThere = [&](const NameUse &use) {
+    const Node *node = config.find(use.name);
+    return config.findAdded(use.name) || (node && !node->is(Node::Kind::Null));
+  };
+  for (const Expression &value : setting.values) {
+    const std::vector<NameUse> &names = value.names();
+    if (std::all_of(names.begin(), names.end(), isThere)) {
+      return value;
+    }
+  }
+  return setting.values.back();
+}
+
 /// The value of the expression, or what stands for it where a key is missing.
 std::optional<Scalar> KeyReader::evaluate(const ConfigSetting &setting) {
-  if (!setting.keys) {
+  if (setting.values.empty()) {
     return setting.otherwise;
   }
+  const Expression &keys = chosen(setting);
   std::map<std::string, Scalar, std::less<>> values;
-  for (const NameUse &use : setting.keys->names()) {
+  for (const NameUse &use : keys.names()) {
     const Node *node = config.find(use.name);
     if (const Scalar *added = config.findAdded(use.name)) {
       values.emplace(use.name, *added);
@@ -140,7 +157,7 @@ std::optional<Scalar> KeyReader::evaluate(const ConfigSetting &setting) {
     values.emplace(use.name, std::move(*value));
   }
   TextError failure;
-  std::optional<Scalar> value = setting.keys->evaluate(
+  std::optional<Scalar> value = keys.evaluate(
       [&](std::string_view name) -> const Scalar * {
         auto found = values.find(name);
         return found == values.end() ? nullptr : &found->second;
@@ -189,9 +206,8 @@ std::optional<Scalar> KeyReader::valueOf(const ConfigSetting &setting) {
 }
 
 void KeyReader::take(const ConfigSetting &setting) {
-  for (const NameUse &use :
-       setting.keys ? setting.keys->names() : std::vector<NameUse>()) {
-    const Node *node = config.find(use.name);
+  for (const std::string &key : setting.keys()) {
+    const Node *node = config.find(key);
     if (!node) {
       continue;
     }
@@ -276,11 +292,9 @@ bool KeyReader::isKnownBelow(const std::string &key) const {
   };
   auto reads = [&](const std::vector<ConfigSetting> &settings) {
     for (const ConfigSetting &setting : settings) {
-      for (const NameUse &use :
-           setting.keys ? setting.keys->names() : std::vector<NameUse>()) {
-        if (begins(use.name)) {
-          return true;
-        }
+      std::vector<std::string> keys = setting.keys();
+      if (std::any_of(keys.begin(), keys.end(), begins)) {
+        return true;
       }
     }
     return false;
@@ -382,9 +396,8 @@ KeyReading KeyReader::run() {
   }
   for (const auto &entry : rules.architectures) {
     for (const ConfigSetting &setting : entry.second) {
-      for (const NameUse &use :
-           setting.keys ? setting.keys->names() : std::vector<NameUse>()) {
-        foreign.insert(config.find(use.name));
+      for (const std::string &key : setting.keys()) {
+        foreign.insert(config.find(key));
       }
     }
   }

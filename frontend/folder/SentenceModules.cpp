@@ -49,10 +49,20 @@ std::string textIn(const Node &object, std::string_view key) {
 
 } // namespace
 
+/// A file of the folder; null: it cannot be read.
+std::shared_ptr<const reader::Source>
+SentenceModules::open(const std::string &path) {
+  std::string whole = (fs::path(folder) / path).string();
+  auto source = reader::Source::read(whole, reader::Limits().bytes);
+  if (source) {
+    paths.push_back(whole);
+  }
+  return source;
+}
+
 SentenceModules::SentenceModules(const std::string &folder, const Print &print)
     : folder(folder), print(print) {
-  auto source = reader::Source::read(
-      (fs::path(folder) / "modules.json").string(), reader::Limits().bytes);
+  auto source = open("modules.json");
   if (!source) {
     return;
   }
@@ -94,11 +104,7 @@ bool SentenceModules::readModule(const Node &module, size_t number,
 
 bool SentenceModules::readPooling(const Node &module, Config &list) {
   std::string path = textIn(module, "path");
-  auto source = isPlainName(path)
-                    ? reader::Source::read(
-                          (fs::path(folder) / path / "config.json").string(),
-                          reader::Limits().bytes)
-                    : nullptr;
+  auto source = isPlainName(path) ? open(path + "/config.json") : nullptr;
   if (!source) {
     list.error(module, "expected a folder beside this file with a "
                        "config.json, got " +

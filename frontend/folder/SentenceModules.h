@@ -31,17 +31,21 @@ public:
   /// Whether the folder has modules.
   bool arePresent() const { return isPresent; }
   bool areRead() const { return isRead; }
+  /// What was read.
+  const std::vector<std::string> &files() const { return paths; }
 
   /// Puts the keys of the modules beside those of `config`.
   void addTo(Config &config) const;
 
 private:
+  std::shared_ptr<const reader::Source> open(const std::string &path);
   bool readModule(const reader::Node &module, size_t number, Config &list);
   bool readPooling(const reader::Node &module, Config &list);
   bool readModes(Config &pooling);
 
   const std::string folder;
   const Print print;
+  std::vector<std::string> paths;
   bool isPresent = false;
   bool isRead = false;
   /// Empty before the module that says so.

@@ -51,7 +51,7 @@ constexpr const char *description = R"json({
         "kind": {"value": "act", "default": "relu",
                  "words": {"relu": "relu", "null": "tanh", "3": "tanh"}},
         "pooling": {"value": "sentence.pooling", "default": "mean"},
-        "unit": {"value": "sentence.normalize", "default": false}},
+        "unit": {"value": ["a.unit", "sentence.normalize", "flag"], "default": false}},
       "require": {"a.kind": ["plain", null, {"b": [1, 2.5]}], "flag": [false]},
       "ignore": ["a.skip*", "*_id"]},
     "rules": [{"to": "{any}", "from": "{any}"}]}}

@@ -256,14 +256,15 @@ Value outputSchema() {
 /// What the keys of a configuration decide.
 Value configSchema() {
   Value literal = Object{{"type", Array{"number", "boolean", "string"}}};
-  Object detailed = closed(Object{{"value", literal},
+  Value names = listOf(Object{{"type", "string"}});
+  Value keys = Object{{"anyOf", Array{literal, names}}};
+  Object detailed = closed(Object{{"value", keys},
                                   {"default", literal},
                                   {"null", literal},
                                   {"words", mapOf(literal)}},
                            {"value"});
   Value settings =
-      mapOf(Object{{"anyOf", Array{literal, std::move(detailed)}}});
-  Value names = listOf(Object{{"type", "string"}});
+      mapOf(Object{{"anyOf", Array{literal, names, std::move(detailed)}}});
   return closed(Object{{"model_type", names},
                        {"architectures", mapOf(settings)},
                        {"set", settings},

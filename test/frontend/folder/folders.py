@@ -98,6 +98,21 @@ def write_folder(folder, config, weights, **files):
     return folder
 
 
+def write_shards(folder, config, weights):
+    """Two files of tensors and their index."""
+    write_folder(folder, config, None)
+    names = sorted(weights)
+    where = {}
+    for i in range(2):
+        part = names[i::2]
+        file = f"model-0000{i + 1}-of-00002.safetensors"
+        save_file({name: weights[name] for name in part}, folder / file)
+        where |= {name: file for name in part}
+    index = folder / "model.safetensors.index.json"
+    index.write_text(json.dumps({"metadata": {}, "weight_map": where}))
+    return folder
+
+
 def inputs(config):
     """Random ids, two segments, and rows that are full, padded, and one token long."""
     random = np.random.RandomState(7)

@@ -4,10 +4,22 @@
 
 import json
 import shutil
+import subprocess
 
 import numpy as np
 import pytest
-from folders import BATCH, CONFIG, LENGTH, Bert, hova, inputs, run, tensors, write_folder
+from folders import (
+    BATCH,
+    CONFIG,
+    LENGTH,
+    Bert,
+    hova,
+    inputs,
+    run,
+    tensors,
+    write_folder,
+    write_shards,
+)
 
 SHAPE = [f"--set=batch={BATCH}", f"--set=length={LENGTH}"]
 LABELS = {str(i): f"label {i}" for i in range(3)}
@@ -76,6 +88,26 @@ def test_architecture_is_the_task(architecture, task, tmp_path):
     compile_and_compare(folder, config, weights, task, "logits")
 
 
+@pytest.mark.parametrize(
+    "labels, classes",
+    [
+        ({}, 2),
+        ({"num_labels": 3}, 3),
+        ({"id2label": None, "num_labels": 3}, 3),
+        ({"id2label": LABELS}, 3),
+        ({"id2label": LABELS, "num_labels": 5}, 3),
+    ],
+    ids=["neither", "number", "number and null", "names", "names before number"],
+)
+def test_number_of_classes(labels, classes, tmp_path):
+    """Names of classes count, then their number, then what the library takes."""
+    config = CONFIG | {"architectures": ["BertForSequenceClassification"]} | labels
+    weights = tensors(config)
+    weights |= {f"classifier.{name}": weights[f"classifier.{name}"][:classes] for name in ("weight", "bias")}
+    folder = write_folder(tmp_path / "folder", config, weights)
+    compile_and_compare(folder, config, weights, "classify", "logits")
+
+
 @pytest.mark.parametrize("normalize", [False, True])
 @pytest.mark.parametrize("pooling", ["first", "mean"])
 def test_sentence_encoder(pooling, normalize, tmp_path):
@@ -103,23 +135,38 @@ def test_task_is_chosen(tmp_path):
 def test_sharded(tmp_path):
     """Shards by their index; links of a cache are followed."""
     weights = tensors(CONFIG)
-    cache = write_folder(tmp_path / "cache", CONFIG, None)
-    names = sorted(weights)
-    where = {}
-    from safetensors.numpy import save_file
-
-    for i in range(2):
-        part = names[i::2]
-        file = f"model-0000{i + 1}-of-00002.safetensors"
-        save_file({name: weights[name] for name in part}, cache / file)
-        where |= {name: file for name in part}
-    index = cache / "model.safetensors.index.json"
-    index.write_text(json.dumps({"metadata": {}, "weight_map": where}))
+    cache = write_shards(tmp_path / "cache", CONFIG, weights)
     folder = tmp_path / "folder"
     folder.mkdir()
     for path in cache.iterdir():
         (folder / path.name).symlink_to(path)
     compile_and_compare(folder, CONFIG, weights, "hidden", "hidden")
+
+
+def test_image_of_another_program_says_how_one_is_made(tmp_path):
+    """By the folder, with its task: neither its description nor a shard makes one alone."""
+    folder = write_shards(tmp_path / "folder", CONFIG, tensors(CONFIG))
+    march = "--march=x86-64-v3"
+    for task in ("hidden", "logits"):
+        done = hova(
+            "compile", folder, f"--task={task}", march, "-o", tmp_path / task, "--weights-mode=file"
+        )
+        assert done.returncode == 0, done.stderr
+    image = tmp_path / "logits.weights"
+    wanted = image.read_bytes()
+    image.unlink()
+    words = [tmp_path / "logits", "--weights", tmp_path / "hidden.weights", "--random-inputs", "1"]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    suggestion = done.stderr.split("with: hova ")[1].split()
+    assert suggestion == ["weights", "pack", "folder", "--task=logits", march, "-o", "IMAGE"]
+    suggestion[2], suggestion[-1] = folder, image
+    assert hova(*suggestion).returncode == 0
+    assert image.read_bytes() == wanted
+    again = tmp_path / "again"
+    index = folder / "model.safetensors.index.json"
+    done = hova("compile", f"--reproduce={tmp_path / 'logits'}", "--weights", index, "-o", again)
+    assert done.returncode == 0, done.stderr
+    assert again.read_bytes() == (tmp_path / "logits").read_bytes()
 
 
 def test_import_writes_the_description(tmp_path):

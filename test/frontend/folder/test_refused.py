@@ -5,7 +5,7 @@
 import json
 
 import pytest
-from folders import CONFIG, SOURCE, hova, tensors, write_folder
+from folders import CONFIG, SOURCE, hova, tensors, write_folder, write_shards
 
 
 def place(config, key):
@@ -244,6 +244,29 @@ def test_files_of_the_folder_are_not_overwritten(words, file, tmp_path):
     assert done.returncode == 2, done.stderr
     assert f"cannot write '{folder / file}'" in done.stderr and "is the same file as" in done.stderr
     assert (folder / file).read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    "words", [("explain", "--time-trace"), ("compile", "-o"), ("weights", "pack", "-o")], ids=" ".join
+)
+def test_shards_are_not_overwritten(words, tmp_path):
+    folder = write_shards(tmp_path / "folder", CONFIG, tensors(CONFIG))
+    shard = folder / "model-00002-of-00002.safetensors"
+    before = shard.read_bytes()
+    done = hova(*words[:-1], folder, words[-1], shard)
+    assert done.returncode == 2, done.stderr
+    assert f"cannot write '{shard}'" in done.stderr and "is the same file as" in done.stderr
+    assert shard.read_bytes() == before
+
+
+def test_other_files_of_the_folder_may_be_written(tmp_path):
+    """What was not read is nobody's."""
+    folder = write_folder(tmp_path / "folder", CONFIG, tensors(CONFIG))
+    other = folder / "other.safetensors"
+    other.write_bytes(b"image")
+    done = hova("weights", "pack", folder, "-o", other)
+    assert done.returncode == 0, done.stderr
+    assert other.read_bytes() != b"image"
 
 
 def test_configuration_beside_weights_is_not_overwritten(tmp_path):

@@ -20,13 +20,21 @@ std::vector<NamedFile> inputFiles(const Arguments &arguments) {
   return inputs;
 }
 
-FileUses::FileUses(const Arguments &arguments) {
+FileUses::FileUses(const Arguments &arguments,
+                   const frontend::ImportedFolder *folder) {
   StringRef weights = arguments.value(OPT_weights);
   reads(arguments.model(), "the description");
   reads(weights, "--weights");
-  readsModelFolder(arguments.model());
+  for (const std::string &file :
+       folder ? folder->files : std::vector<std::string>()) {
+    reads(file, "of the model's folder");
+  }
   if (!weights.empty()) {
-    readsIfThere(sys::path::parent_path(weights), "config.json");
+    SmallString<256> beside(sys::path::parent_path(weights));
+    sys::path::append(beside, "config.json");
+    // There need not be one.
+    reads(sys::fs::is_regular_file(beside) ? beside.str() : "",
+          "the configuration beside --weights");
   }
   if (llvm::StringRef ptxas = arguments.value(OPT_ptxas); ptxas != "none") {
     reads(ptxas, "--ptxas");
@@ -39,34 +47,6 @@ FileUses::FileUses(const Arguments &arguments) {
 void FileUses::reads(StringRef path, StringRef what) {
   if (!path.empty()) {
     uses.push_back({path.str(), what.str(), /*written=*/false});
-  }
-}
-
-void FileUses::readsIfThere(StringRef folder, StringRef name) {
-  SmallString<256> path(folder);
-  sys::path::append(path, name);
-  if (sys::fs::is_regular_file(path)) {
-    reads(path, "of the model's folder");
-  }
-}
-
-void FileUses::readsModelFolder(StringRef folder) {
-  if (!sys::fs::is_directory(folder)) {
-    return;
-  }
-  for (StringRef name :
-       {"config.json", "modules.json", "model.safetensors.index.json"}) {
-    readsIfThere(folder, name);
-  }
-  // Modules have folders, and an index has files, that those name.
-  std::error_code code;
-  for (sys::fs::directory_iterator at(folder, code), end; !code && at != end;
-       at.increment(code)) {
-    if (StringRef(at->path()).ends_with(".safetensors")) {
-      readsIfThere(folder, sys::path::filename(at->path()));
-    } else if (sys::fs::is_directory(at->path())) {
-      readsIfThere(at->path(), "config.json");
-    }
   }
 }
 

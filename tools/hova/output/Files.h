@@ -9,6 +9,7 @@
 
 #include "codegen/program/Compile.h"
 #include "codegen/reference/EvaluateFiles.h"
+#include "frontend/folder/ImportFolder.h"
 #include "tools/hova/options/Arguments.h"
 
 namespace hova::tool {
@@ -19,8 +20,8 @@ std::vector<NamedFile> inputFiles(const Arguments &arguments);
 class FileUses {
 public:
   /// With what every verb reads: the description or the files of a model's
-  /// folder, weights and plugins.
-  explicit FileUses(const Arguments &arguments);
+  /// folder, which is null for a description, weights and plugins.
+  FileUses(const Arguments &arguments, const frontend::ImportedFolder *folder);
 
   /// `what` is for messages: an option, or "the description". An empty path is
   /// none.
@@ -36,9 +37,6 @@ public:
   int check() const;
 
 private:
-  void readsIfThere(llvm::StringRef folder, llvm::StringRef name);
-  void readsModelFolder(llvm::StringRef folder);
-
   struct Use {
     std::string path, what;
     bool written;

@@ -279,7 +279,17 @@ void describeModel(const Arguments &arguments, Session &session,
   // input gives the same program anywhere.
   llvm::raw_string_ostream os(options.packArguments);
   auto add = [&](llvm::StringRef word) { os << shellWord(word); };
-  add(options.origin.file);
+  // A description out of a folder has those of its tensors.
+  auto [folder, description] =
+      llvm::StringRef(options.origin.file).rsplit('/');
+  add(folder);
+  const auto &parameters = session.program().parameters;
+  auto task = llvm::find_if(
+      parameters, [](const auto &entry) { return entry.first == "task"; });
+  if (!description.empty() && task != parameters.end()) {
+    os << " --task=";
+    add(task->second.str());
+  }
   for (const std::string &set : arguments.values(OPT_set)) {
     os << " --set ";
     add(set);
@@ -304,7 +314,7 @@ void describeModel(const Arguments &arguments, Session &session,
   for (const std::string &name : options.passes.without) {
     os << " --without=" << name;
   }
-  os << " --weights FILE";
+  os << (description.empty() ? " --weights FILE" : "");
 }
 
 int compileStatus(llvm::Expected<LogicalResult> result, Session &session) {

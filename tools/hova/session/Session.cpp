@@ -15,6 +15,7 @@
 #include "tools/hova/session/Folders.h"
 #include "tools/hova/session/Plugins.h"
 #include "tools/hova/session/Reproduce.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 
 using namespace mlir;
@@ -227,11 +228,24 @@ static std::vector<std::string> targetArguments(const Arguments &arguments) {
   return words;
 }
 
+/// Its name and a slash, which stand before that of the description.
+std::string Session::folderName() const {
+  if (!imports) {
+    return "";
+  }
+  llvm::SmallString<256> whole;
+  // "." has a name too.
+  if (llvm::sys::fs::real_path(imports->path, whole)) {
+    whole = imports->path;
+  }
+  return (llvm::sys::path::filename(whole) + "/").str();
+}
+
 ModuleOrigin Session::origin(llvm::StringRef level) const {
   ModuleOrigin origin = dumped.origin;
   if (origin.description.empty()) {
     origin.description = model.spec->source->text();
-    origin.file = llvm::sys::path::filename(path).str();
+    origin.file = folderName() + llvm::sys::path::filename(path).str();
   }
   origin.level = level.str();
   origin.arguments = targetArguments(arguments);
@@ -358,6 +372,7 @@ int Session::readModel(frontend::ModelOptions options, Weights weights) {
     path = options.path;
   }
   weightsPath = options.weights;
+  imports = options.folder;
   frontend::ModelStatus status =
       frontend::readModel(options, model, llvm::errs());
   if (status != frontend::ModelStatus::Ok || !open) {

@@ -64,6 +64,8 @@ public:
   /// The level that a dump is for, empty if it is for any.
   llvm::StringRef dumpedLevel();
 
+  /// The folder that the description was made of; null: there was none.
+  const frontend::ImportedFolder *folder() const { return imports.get(); }
   /// The files that the weights are in; those of an index are its shards.
   std::vector<std::string> weightFiles() const;
 
@@ -85,6 +87,7 @@ public:
 private:
   void openDump();
   void openRecord();
+  std::string folderName() const;
   int readModel(frontend::ModelOptions options, Weights weights);
   mlir::LogicalResult setStorage(Storage storage);
   mlir::LogicalResult report(mlir::Diagnostic &diagnostic);
@@ -96,6 +99,7 @@ private:
   frontend::Model model;
   mlir::OwningOpRef<mlir::ModuleOp> importedModule;
   std::string path;
+  std::shared_ptr<const frontend::ImportedFolder> imports;
   /// The file of the weights; empty: they are drawn.
   std::string weightsPath;
   std::optional<uint64_t> memory;

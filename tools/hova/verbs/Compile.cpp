@@ -108,7 +108,7 @@ void Compilation::addPackage() {
 
 /// What is written is no input and no other output, and can be written.
 int Compilation::checkFiles(llvm::ArrayRef<std::string> weightFiles) {
-  FileUses uses(arguments);
+  FileUses uses(arguments, session.folder());
   for (const std::string &file : weightFiles) {
     uses.reads(file, "of --weights");
   }

@@ -15,7 +15,7 @@ using Tensors = llvm::SmallVector<HostTensor>;
 /// No output may take the place of what is read.
 static int checkFiles(const Arguments &arguments, Session &session,
                       ArrayRef<NamedFile> inputs) {
-  FileUses uses(arguments);
+  FileUses uses(arguments, session.folder());
   for (const std::string &file : session.weightFiles()) {
     uses.reads(file, "of --weights");
   }

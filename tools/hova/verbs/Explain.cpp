@@ -103,13 +103,19 @@ int Explanation::make() {
   if (arguments.failed()) {
     return *arguments.failed();
   }
-  FileUses uses(arguments);
+  FileUses uses(arguments, folder.get());
   uses.writesReports(arguments, options);
   if (int status = uses.check()) {
     return status;
   }
   if (int status = session.load(modelOptions, Session::Weights::IfGiven,
                                 options.storage)) {
+    return status;
+  }
+  for (const std::string &file : session.weightFiles()) {
+    uses.reads(file, "of --weights");
+  }
+  if (int status = uses.check()) {
     return status;
   }
   describeModel(arguments, session, options);
@@ -267,7 +273,8 @@ int runExplain(Arguments &arguments) {
     if (!json) {
       explanation.printKeys();
     }
-    return trace.finish(status);
+    // What must not be written over is not by this file either.
+    return status == Usage ? status : trace.finish(status);
   }
   if (arguments.has(OPT_diff)) {
     other = inspect::differencesJson(explanation.json(), other);

@@ -20,9 +20,7 @@ int runImport(Arguments &arguments) {
     return *arguments.failed();
   }
   std::string output = arguments.value(OPT_o, "-").str();
-  FileUses uses(arguments);
-  uses.reads(options.folder->description, "the description of the library");
-  uses.reads(options.folder->weights, "the weights");
+  FileUses uses(arguments, options.folder.get());
   uses.writes(output, "-o");
   if (int status = uses.check()) {
     return status;

@@ -245,7 +245,7 @@ int runVerify(Arguments &arguments) {
   if (arguments.failed()) {
     return *arguments.failed();
   }
-  FileUses uses(arguments);
+  FileUses uses(arguments, modelOptions.folder.get());
   uses.writesReports(arguments, options);
   if (int status = uses.check()) {
     return status;

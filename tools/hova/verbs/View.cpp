@@ -69,7 +69,7 @@ void View::readOptions() {
 }
 
 int View::checkFiles(llvm::ArrayRef<std::string> weightFiles) {
-  FileUses uses(arguments);
+  FileUses uses(arguments, session.folder());
   for (const std::string &file : weightFiles) {
     uses.reads(file, "of --weights");
   }
