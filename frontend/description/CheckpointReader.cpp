@@ -233,11 +233,12 @@ std::optional<RuleSpec> SpecReader::readRule(const Node &node,
 }
 
 std::vector<Setting> SpecReader::readNumbers(const Node &node,
-                                             const NameScope &scope) {
+                                             const NameScope &scope,
+                                             SettingKind kind) {
   std::vector<Setting> numbers;
   if (expect(node, Node::Kind::Array, "this step")) {
     for (const Node *element : node.elements) {
-      if (auto value = setting(*element, SettingKind::Integer, scope)) {
+      if (auto value = setting(*element, kind, scope)) {
         numbers.push_back(std::move(*value));
       }
     }
@@ -261,6 +262,31 @@ void SpecReader::readSlice(const Node &node, StepSpec &step,
   }
 }
 
+/// As many factors as summands.
+void SpecReader::readAbsorb(const Node &node, StepSpec &step,
+                            const NameScope &scope) {
+  step.kind = StepSpec::Kind::Absorb;
+  if (!expect(node, Node::Kind::Object, "\"absorb\"")) {
+    return;
+  }
+  checkKeys(node, {"scale", "shift"}, "\"absorb\"");
+  for (const char *key : {"scale", "shift"}) {
+    const Node *value = node.get(key);
+    if (!value) {
+      missing(node, key, "missing key " + inQuotes(key) + " in \"absorb\"");
+      return;
+    }
+    std::vector<Setting> numbers =
+        readNumbers(*value, scope, SettingKind::Number);
+    step.numbers.insert(step.numbers.end(), numbers.begin(), numbers.end());
+  }
+  const Node &scale = *node.get("scale"), &shift = *node.get("shift");
+  if (scale.elements.size() != shift.elements.size() ||
+      scale.elements.empty()) {
+    error(node, "\"scale\" and \"shift\" have one number for each channel");
+  }
+}
+
 std::optional<StepSpec> SpecReader::readStep(const Node &node,
                                              const NameScope &scope) {
   if (node.is(Node::Kind::Object)) {
@@ -276,7 +302,8 @@ std::optional<StepSpec> SpecReader::readStep(const Node &node,
 
 std::optional<StepSpec> SpecReader::readNamedStep(const Node &node,
                                                   const NameScope &scope) {
-  checkKeys(node, {"transpose", "reshape", "slice", "concatenate", "split"},
+  checkKeys(node,
+            {"transpose", "reshape", "slice", "concatenate", "split", "absorb"},
             "a step");
   if (node.members.size() != 1) {
     error(node, "a step has one key");
@@ -292,6 +319,8 @@ std::optional<StepSpec> SpecReader::readNamedStep(const Node &node,
     step.numbers = readNumbers(value, scope);
   } else if (key == "slice") {
     readSlice(value, step, scope);
+  } else if (key == "absorb") {
+    readAbsorb(value, step, scope);
   } else {
     step.kind =
         key == "split" ? StepSpec::Kind::Split : StepSpec::Kind::Concatenate;

@@ -51,6 +51,21 @@ std::optional<Scalar> SpecReader::plainScalar(const Node &node) {
   return value;
 }
 
+std::optional<Scalar> SpecReader::plainScalarOrList(const Node &node) {
+  if (!node.is(Node::Kind::Array)) {
+    return plainScalar(node);
+  }
+  std::vector<Scalar> elements;
+  for (const Node *element : node.elements) {
+    std::optional<Scalar> value = plainScalar(*element);
+    if (!value) {
+      return std::nullopt;
+    }
+    elements.push_back(std::move(*value));
+  }
+  return Scalar::ofList(std::move(elements));
+}
+
 void SpecReader::readConfigWords(const Node &node,
                                  const ParameterSpec &parameter,
                                  ConfigSetting &setting) {
@@ -125,7 +140,7 @@ bool SpecReader::readConfigValue(const Node &node,
   if (node.is(Node::Kind::Object)) {
     checkKeys(node, {"value", "default", "null", "words"}, "a value of keys");
     if (const Node *otherwise = node.get("default")) {
-      setting.otherwise = plainScalar(*otherwise);
+      setting.otherwise = plainScalarOrList(*otherwise);
     }
     if (const Node *ofNull = node.get("null")) {
       setting.ofNull = plainScalar(*ofNull);

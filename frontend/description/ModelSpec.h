@@ -177,10 +177,11 @@ struct BlockSpec {
 
 /// One step of a checkpoint rule.
 struct StepSpec {
-  enum class Kind { Transpose, Reshape, Slice, Concatenate, Split };
+  enum class Kind { Transpose, Reshape, Slice, Concatenate, Split, Absorb };
   Kind kind = Kind::Transpose;
   const reader::Node *node = nullptr;
-  /// Axes of a transposition (empty: the last two), dimensions of a reshape.
+  /// Axes of a transposition (empty: the last two), dimensions of a reshape,
+  /// factors of channels and, after them, as many summands.
   std::vector<Setting> numbers;
   /// Axis of slice, concatenate and split.
   std::optional<Setting> axis;

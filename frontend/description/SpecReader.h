@@ -178,7 +178,9 @@ private:
   std::optional<StepSpec> readNamedStep(const Node &node,
                                         const NameScope &scope);
   void readSlice(const Node &node, StepSpec &step, const NameScope &scope);
-  std::vector<Setting> readNumbers(const Node &node, const NameScope &scope);
+  void readAbsorb(const Node &node, StepSpec &step, const NameScope &scope);
+  std::vector<Setting> readNumbers(const Node &node, const NameScope &scope,
+                                   SettingKind kind = SettingKind::Integer);
   std::vector<std::string> readPatterns(const Node &node);
   void checkBrackets(const Node &node, const std::vector<std::string> &patterns,
                      bool mayList);
@@ -187,6 +189,7 @@ private:
   std::optional<ConfigSpec> readConfig(const Node &node);
   std::vector<ConfigSetting> readConfigSettings(const Node &node,
                                                 const char *what);
+  std::optional<Scalar> plainScalarOrList(const Node &node);
   bool readConfigExpression(const Node &node, ConfigSetting &setting);
   bool readConfigExpressions(const Node &node, ConfigSetting &setting);
   bool readConfigValue(const Node &node, const ParameterSpec &parameter,

@@ -5,11 +5,13 @@
 //===----------------------------------------------------------------------===//
 
 #include "frontend/folder/ImportFolder.h"
+#include "frontend/folder/ImageProcessor.h"
 #include "frontend/folder/ModelLibrary.h"
 #include "frontend/folder/SentenceModules.h"
 #include "frontend/folder/SettledText.h"
 #include "frontend/reader/Text.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -47,6 +49,7 @@ private:
   std::string chooseDescription(Config &config);
   FolderStatus readDescription();
   void checkOverrides(Config &config, const KeyReading &reading);
+  void checkSide(Config &config, const CheckpointSpec &source);
 
   const FolderOptions &options;
   ImportedFolder &folder;
@@ -139,6 +142,25 @@ void FolderImport::checkOverrides(Config &config, const KeyReading &reading) {
   }
 }
 
+/// Images of another size than the model has places for are a mistake, unless
+/// the description makes the model for that size.
+void FolderImport::checkSide(Config &config, const CheckpointSpec &source) {
+  constexpr std::string_view given = "image.side", wanted = "image_size";
+  const Scalar *side = config.findAdded(given);
+  const reader::Node *size = config.find(wanted);
+  for (const ConfigSetting &setting : source.config->set) {
+    std::vector<std::string> keys = setting.keys();
+    side = std::count(keys.begin(), keys.end(), given) ? nullptr : side;
+  }
+  if (side && size && size->is(reader::Node::Kind::Integer) &&
+      size->integer != side->integer) {
+    config.error(*size, "key " + inQuotes(wanted) + " is " +
+                            config.textOf(*size) +
+                            ", and preprocessor_config.json makes images of " +
+                            side->str() + " by " + side->str());
+  }
+}
+
 FolderStatus FolderImport::run() {
   folder.path = options.path;
   std::string path = inFolder(options.path, "config.json");
@@ -160,10 +182,12 @@ FolderStatus FolderImport::run() {
   const CheckpointSpec *checkpoint =
       findConfigSource(*spec, config.wordOf("model_type"));
   folder.files = {path, folder.description};
-  SentenceModules modules(options.path, [&](const reader::Diagnostics &wrong) {
+  auto print = [&](const reader::Diagnostics &wrong) {
     wrong.print(errors, options.format, options.color);
-  });
-  if (modules.arePresent() && !modules.areRead()) {
+  };
+  SentenceModules modules(options.path, print);
+  ImageProcessor images(options.path, print);
+  if ((modules.arePresent() && !modules.areRead()) || !images.isRight()) {
     return FolderStatus::Rejected;
   }
   KeyChoices choices = options.choices;
@@ -171,10 +195,15 @@ FolderStatus FolderImport::run() {
     choices.task = "embed";
   }
   modules.addTo(config);
+  images.addTo(config);
+  if (!images.file().empty()) {
+    folder.files.push_back(images.file());
+  }
   folder.files.insert(folder.files.end(), modules.files().begin(),
                       modules.files().end());
   KeyReading reading = readKeys(*spec, *checkpoint, config, choices);
   checkOverrides(config, reading);
+  checkSide(config, *checkpoint);
   folder.fates = std::move(reading.fates);
   if (config.diagnostics().hasErrors()) {
     return failed(config.diagnostics());

@@ -1,4 +1,4 @@
-//===- CheckpointSteps.cpp - Transpose, reshape, slice, join, split -------===//
+//===- CheckpointSteps.cpp - Steps from tensors to weights ----------------===//
 //
 // SPDX-License-Identifier: Apache-2.0
 //
@@ -9,6 +9,7 @@
 #include "frontend/weights/Checkpoint.h"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 namespace hova::frontend {
@@ -94,7 +95,10 @@ private:
   llvm::Error slice(const StepSpec &step, Piece &piece);
   llvm::Error split(const StepSpec &step, std::vector<Piece> &pieces);
   llvm::Error concatenate(const StepSpec &step, std::vector<Piece> &pieces);
+  llvm::Error absorb(const StepSpec &step, std::vector<Piece> &pieces);
 
+  llvm::Expected<Scalar> valueOf(const Setting &setting);
+  llvm::Expected<std::vector<double>> realsOf(const std::vector<Setting> &list);
   llvm::Expected<int64_t> number(const Setting &setting);
   llvm::Expected<size_t> axisOf(const std::optional<Setting> &setting,
                                 const Shape &shape);
@@ -104,7 +108,7 @@ private:
   const std::optional<size_t> wanted;
 };
 
-llvm::Expected<int64_t> StepRunner::number(const Setting &setting) {
+llvm::Expected<Scalar> StepRunner::valueOf(const Setting &setting) {
   Lookup lookup = [&](std::string_view name) -> const Scalar * {
     auto found = program.parameters.find(std::string(name));
     return found == program.parameters.end() ? nullptr : &found->second;
@@ -114,12 +118,42 @@ llvm::Expected<int64_t> StepRunner::number(const Setting &setting) {
   if (!value && setting.expression) {
     value = setting.expression->evaluate(lookup, failure);
   }
-  if (!value || !value->is(Scalar::Kind::Integer)) {
-    return llvm::createStringError(failure.message.empty()
-                                       ? "a number of a step is not an integer"
-                                       : failure.message);
+  if (!value) {
+    return llvm::createStringError(failure.message);
+  }
+  return std::move(*value);
+}
+
+llvm::Expected<int64_t> StepRunner::number(const Setting &setting) {
+  llvm::Expected<Scalar> value = valueOf(setting);
+  if (!value) {
+    return value.takeError();
+  }
+  if (!value->is(Scalar::Kind::Integer)) {
+    return llvm::createStringError("a number of a step is not an integer");
   }
   return value->integer;
+}
+
+llvm::Expected<std::vector<double>>
+StepRunner::realsOf(const std::vector<Setting> &list) {
+  std::vector<double> reals;
+  for (const Setting &setting : list) {
+    llvm::Expected<Scalar> value = valueOf(setting);
+    if (!value) {
+      return value.takeError();
+    }
+    double real = value->is(Scalar::Kind::Integer)
+                      ? static_cast<double>(value->integer)
+                      : value->real;
+    bool isNumber =
+        value->is(Scalar::Kind::Integer) || value->is(Scalar::Kind::Real);
+    if (!isNumber || !std::isfinite(real)) {
+      return llvm::createStringError("a number of a step is not finite");
+    }
+    reals.push_back(real);
+  }
+  return reals;
 }
 
 llvm::Expected<size_t> StepRunner::axisOf(const std::optional<Setting> &setting,
@@ -323,12 +357,63 @@ llvm::Error StepRunner::concatenate(const StepSpec &step,
   return llvm::Error::success();
 }
 
+/// x W + b  ->  (scale x + shift) W + b
+///
+/// The rows of the matrix belong to channels, as many to each, one channel
+/// after the other. Sums are in f64, so that factors of 1 and summands of 0
+/// change no bit.
+llvm::Error StepRunner::absorb(const StepSpec &step,
+                               std::vector<Piece> &pieces) {
+  llvm::Expected<std::vector<double>> numbers = realsOf(step.numbers);
+  if (!numbers) {
+    return numbers.takeError();
+  }
+  auto channels = static_cast<int64_t>(numbers->size() / 2);
+  bool isPair = pieces.size() == 2 && pieces[0].shape.size() == 2 &&
+                pieces[0].shape[0] % channels == 0;
+  int64_t rows = isPair ? pieces[0].shape[0] : 0;
+  int64_t columns = isPair ? pieces[0].shape[1] : 0;
+  if (!isPair ||
+      frontend::count(pieces[1].shape, 0, pieces[1].shape.size()) != columns) {
+    return llvm::createStringError("absorb needs a matrix with rows for " +
+                                   std::to_string(channels) +
+                                   " channels, and a bias");
+  }
+  pieces[1].shape = {columns};
+  if (!pieces[0].values) {
+    return llvm::Error::success();
+  }
+  HostTensor matrix(HostTensor::Element::F32, pieces[0].shape);
+  HostTensor bias(HostTensor::Element::F32, pieces[1].shape);
+  const float *x = pieces[0].values->as<float>();
+  const float *b = pieces[1].values->as<float>();
+  std::vector<double> sums(b, b + columns);
+  for (int64_t row = 0; row < rows; ++row) {
+    auto channel = static_cast<size_t>(row / (rows / channels));
+    double scale = (*numbers)[channel];
+    double shift = (*numbers)[channel + numbers->size() / 2];
+    for (int64_t column = 0; column < columns; ++column) {
+      double value = x[row * columns + column];
+      matrix.mutableAs<float>()[row * columns + column] =
+          static_cast<float>(scale * value);
+      sums[column] += shift * value;
+    }
+  }
+  std::copy(sums.begin(), sums.end(), bias.mutableAs<float>());
+  pieces[0].values = std::move(matrix);
+  pieces[1].values = std::move(bias);
+  return llvm::Error::success();
+}
+
 llvm::Error StepRunner::run(const StepSpec &step, std::vector<Piece> &pieces) {
   if (step.kind == StepSpec::Kind::Split) {
     return split(step, pieces);
   }
   if (step.kind == StepSpec::Kind::Concatenate) {
     return concatenate(step, pieces);
+  }
+  if (step.kind == StepSpec::Kind::Absorb) {
+    return absorb(step, pieces);
   }
   for (Piece &piece : pieces) {
     llvm::Error error =

@@ -28,6 +28,7 @@ constexpr const char *description = R"json({
     "task": {"default": "hidden", "values": ["hidden", "embed"]},
     "kind": {"default": "relu", "values": ["relu", "tanh"]},
     "pooling": {"default": "mean", "values": ["first", "mean"]},
+    "mean": [0, 0, 0],
     "widths": [4, 4], "width": {"default": 4, "min": 1, "max": 64}, "eps": 0.5,
     "classes": 2, "unit": false},
   "inputs": {"x": {"shape": [1, "width", "count(widths)"]}},
@@ -47,7 +48,8 @@ constexpr const char *description = R"json({
       "set": {
         "width": {"value": "a.size // 2", "default": 6},
         "widths": {"value": "sizes", "default": 2},
-        "eps": "if(eps > 0, eps, sizes[0])",
+        "eps": ["if(eps > 0, eps, sizes[0])", "image.factor"],
+        "mean": {"value": ["image.mean", "image.side"], "default": [0, 1, 2]},
         "kind": {"value": "act", "default": "relu",
                  "words": {"relu": "relu", "null": "tanh", "3": "tanh"}},
         "pooling": {"value": "sentence.pooling", "default": "mean"},
@@ -83,7 +85,7 @@ void readFolder(std::string_view input) {
   const fs::path folder = folders.root / "folder";
   for (const char *name :
        {"config.json", "modules.json", "1_Pooling/config.json",
-        "model.safetensors.index.json"}) {
+        "model.safetensors.index.json", "preprocessor_config.json"}) {
     size_t split = input.find(separator);
     if (input.empty()) {
       std::error_code code;

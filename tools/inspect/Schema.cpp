@@ -233,11 +233,15 @@ Value stepSchema() {
   Value slice = closed(Object{{"axis", either("integer")},
                               {"start", either("integer")},
                               {"end", either("integer")}});
+  Value absorb = closed(Object{{"scale", listOf(either("number"))},
+                               {"shift", listOf(either("number"))}},
+                        {"scale", "shift"});
   Object named = closed(Object{{"transpose", listOf(either("integer"))},
                                {"reshape", listOf(either("integer"))},
                                {"slice", std::move(slice)},
                                {"concatenate", either("integer")},
-                               {"split", either("integer")}});
+                               {"split", either("integer")},
+                               {"absorb", std::move(absorb)}});
   named["minProperties"] = 1;
   named["maxProperties"] = 1;
   return Object{
@@ -258,8 +262,9 @@ Value configSchema() {
   Value literal = Object{{"type", Array{"number", "boolean", "string"}}};
   Value names = listOf(Object{{"type", "string"}});
   Value keys = Object{{"anyOf", Array{literal, names}}};
+  Value plain = Object{{"anyOf", Array{literal, listOf(literal)}}};
   Object detailed = closed(Object{{"value", keys},
-                                  {"default", literal},
+                                  {"default", std::move(plain)},
                                   {"null", literal},
                                   {"words", mapOf(literal)}},
                            {"value"});
