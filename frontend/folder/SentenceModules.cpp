@@ -6,6 +6,7 @@
 
 #include "frontend/folder/SentenceModules.h"
 
+#include <algorithm>
 #include <filesystem>
 
 namespace hova::frontend {
@@ -14,21 +15,32 @@ using reader::inQuotes;
 using reader::Node;
 namespace fs = std::filesystem;
 
-namespace {
-
+/// A mode has a key that is true, or, of newer files, is the word of one key.
 struct PoolingMode {
-  std::string_view key;
+  std::string_view key, name;
   const char *word;
 };
 
+namespace {
+
+constexpr std::string_view modeKey = "pooling_mode";
 constexpr PoolingMode modes[] = {
-    {"pooling_mode_cls_token", "first"},
-    {"pooling_mode_mean_tokens", "mean"},
-    {"pooling_mode_lasttoken", "last"},
-    {"pooling_mode_max_tokens", "max"},
-    {"pooling_mode_mean_sqrt_len_tokens", "mean_sqrt_length"},
-    {"pooling_mode_weightedmean_tokens", "weighted_mean"},
+    {"pooling_mode_cls_token", "cls", "first"},
+    {"pooling_mode_mean_tokens", "mean", "mean"},
+    {"pooling_mode_lasttoken", "lasttoken", "last"},
+    {"pooling_mode_max_tokens", "max", "max"},
+    {"pooling_mode_mean_sqrt_len_tokens", "mean_sqrt_len_tokens",
+     "mean_sqrt_length"},
+    {"pooling_mode_weightedmean_tokens", "weightedmean", "weighted_mean"},
 };
+
+/// Keys that change no number.
+bool isIdle(const reader::Member &member) {
+  return member.key == "word_embedding_dimension" ||
+         member.key == "embedding_dimension" ||
+         (member.key == "include_prompt" &&
+          member.value->is(Node::Kind::Boolean) && member.value->boolean);
+}
 
 /// The name of a class without those of its packages.
 std::string_view classOf(std::string_view type) {
@@ -120,25 +132,63 @@ bool SentenceModules::readPooling(const Node &module, Config &list) {
 }
 
 /// One of the modes is on; several make a longer vector.
+bool SentenceModules::addMode(const Node &place, const PoolingMode &mode,
+                              std::string_view name, Config &config) {
+  if (!pooling.empty()) {
+    config.error(place, "expected one mode of pooling, got " + inQuotes(name) +
+                            " too");
+    return false;
+  }
+  pooling = mode.word;
+  return true;
+}
+
+/// The word of a mode, or a list of such words.
+bool SentenceModules::readModeNames(const Node &value, Config &config) {
+  std::vector<const Node *> names(value.elements.begin(), value.elements.end());
+  if (!value.is(Node::Kind::Array)) {
+    names.push_back(&value);
+  }
+  for (const Node *name : names) {
+    auto mode = std::find_if(
+        std::begin(modes), std::end(modes), [&](const PoolingMode &other) {
+          return name->is(Node::Kind::String) && other.name == name->text;
+        });
+    if (mode == std::end(modes)) {
+      config.error(*name,
+                   "expected a mode of pooling, got " + config.textOf(*name));
+      return false;
+    }
+    if (!addMode(*name, *mode, name->text, config)) {
+      return false;
+    }
+  }
+  return true;
+}
+
 bool SentenceModules::readModes(Config &config) {
+  // Where modes have a word, keys of older files are without an effect.
+  const Node *names = config.find(modeKey);
   for (const reader::Member &member : config.root().members) {
-    const PoolingMode *mode = nullptr;
-    for (const PoolingMode &other : modes) {
-      mode = other.key == member.key ? &other : mode;
-    }
+    auto mode = std::find_if(
+        std::begin(modes), std::end(modes),
+        [&](const PoolingMode &other) { return other.key == member.key; });
+    bool isMode = mode != std::end(modes);
     bool isOn = !member.value->is(Node::Kind::Boolean) || member.value->boolean;
-    if (mode && isOn && !pooling.empty()) {
-      config.error(*member.value, "expected one mode of pooling, got " +
-                                      inQuotes(member.key) + " too");
+    if (isMode && isOn && !names &&
+        !addMode(*member.value, *mode, member.key, config)) {
       return false;
     }
-    pooling = mode && isOn ? mode->word : pooling;
-    if (!mode && member.key != "word_embedding_dimension" &&
-        member.key != "include_prompt") {
+    if (!isMode && member.value != names && !isIdle(member)) {
       config.error(*member.value, "nothing is known of key " +
-                                      inQuotes(member.key) + " of a pooling");
+                                      inQuotes(member.key) +
+                                      " of a pooling with the value " +
+                                      config.textOf(*member.value));
       return false;
     }
+  }
+  if (names && !readModeNames(*names, config)) {
+    return false;
   }
   if (pooling.empty()) {
     config.errorAtStart("no mode of pooling is on");

@@ -21,6 +21,8 @@
 
 namespace hova::frontend {
 
+struct PoolingMode;
+
 class SentenceModules {
 public:
   using Print = std::function<void(const reader::Diagnostics &)>;
@@ -42,6 +44,9 @@ private:
   bool readModule(const reader::Node &module, size_t number, Config &list);
   bool readPooling(const reader::Node &module, Config &list);
   bool readModes(Config &pooling);
+  bool readModeNames(const reader::Node &value, Config &pooling);
+  bool addMode(const reader::Node &place, const PoolingMode &mode,
+               std::string_view name, Config &pooling);
 
   const std::string folder;
   const Print print;

@@ -188,7 +188,14 @@ class Bert:
             return x
         if task == "embed":
             rows = mask[:, :, None]
-            vector = x[:, 0] if pooling == "first" else (x * rows).sum(1) / rows.sum(1)
+            places = np.arange(1, x.shape[1] + 1)[None, :, None]
+            shares = {
+                "first": places == 1,
+                "last": places == (places * rows).max(1, keepdims=True),
+                "mean": rows,
+                "weighted_mean": rows * places,
+            }[pooling]
+            vector = (x * shares).sum(1) / np.broadcast_to(shares, rows.shape).sum(1)
             length = np.linalg.norm(vector, axis=-1, keepdims=True) if normalize else 1
             return vector / length
         if task == "classify":

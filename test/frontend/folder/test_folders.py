@@ -108,14 +108,27 @@ def test_number_of_classes(labels, classes, tmp_path):
     compile_and_compare(folder, config, weights, "classify", "logits")
 
 
-@pytest.mark.parametrize("normalize", [False, True])
-@pytest.mark.parametrize("pooling", ["first", "mean"])
-def test_sentence_encoder(pooling, normalize, tmp_path):
+# What the keys of older files and the words of newer ones call a pooling.
+POOLINGS = {
+    "first": ("pooling_mode_cls_token", "cls"),
+    "last": ("pooling_mode_lasttoken", "lasttoken"),
+    "mean": ("pooling_mode_mean_tokens", "mean"),
+    "weighted_mean": ("pooling_mode_weightedmean_tokens", "weightedmean"),
+}
+
+
+@pytest.mark.parametrize("form", ["key", "word", "list"])
+@pytest.mark.parametrize("pooling", POOLINGS)
+def test_sentence_encoder(pooling, form, tmp_path):
     weights = tensors(CONFIG)
-    pooled = POOLING | {
-        "pooling_mode_cls_token": pooling == "first",
-        "pooling_mode_mean_tokens": pooling == "mean",
-    }
+    normalize = form != "word"
+    key, word = POOLINGS[pooling]
+    pooled = {
+        "key": POOLING | {"pooling_mode_mean_tokens": False} | {key: True},
+        "word": {"embedding_dimension": 32, "pooling_mode": word, "include_prompt": True},
+        # Where there are words, keys count for nothing.
+        "list": {"pooling_mode": [word], "pooling_mode_max_tokens": True},
+    }[form]
     names = ["Transformer", "Pooling"] + (["Normalize"] if normalize else [])
     files = {"modules.json": modules(*names), "1_Pooling/config.json": pooled}
     folder = write_folder(tmp_path / "folder", CONFIG, weights, **files)

@@ -198,7 +198,18 @@ def test_modules(modules, message, tmp_path):
             {"pooling_mode_mean_tokens": True, "pooling_mode_cls_token": True},
             'expected one mode of pooling, got "pooling_mode_cls_token" too',
         ),
-        ({"pooling_mode_other": True}, 'nothing is known of key "pooling_mode_other" of a pooling'),
+        (
+            {"pooling_mode_other": True},
+            'nothing is known of key "pooling_mode_other" of a pooling with the value true',
+        ),
+        (
+            {"pooling_mode_mean_tokens": True, "include_prompt": False},
+            'nothing is known of key "include_prompt" of a pooling with the value false',
+        ),
+        ({"pooling_mode": []}, "no mode of pooling is on"),
+        ({"pooling_mode": ["cls", "mean"]}, 'expected one mode of pooling, got "mean" too'),
+        ({"pooling_mode": "median"}, 'expected a mode of pooling, got "median"'),
+        ({"pooling_mode": ["mean", 3]}, "expected a mode of pooling, got 3"),
     ],
 )
 def test_pooling(pooling, message, tmp_path):
