@@ -7,7 +7,6 @@
 #include "codegen/cuda/recipes/FeatureWriter.h"
 #include "dialect/Interfaces.h"
 #include "dialect/Shapes.h"
-#include "dialect/dense/DenseOps.h"
 #include "passes/Columns.h"
 #include "passes/fuse/Grouping.h"
 
@@ -104,18 +103,18 @@ bool CudaFusionAttr::pays(const Group &kernel, Operation *op,
   return false;
 }
 
-/// Whether a norm reads what becomes of `value` element by element, with what
-/// is there before `product`: its kernel has whole rows, and adds parts of them
-/// as it reads.
-static bool isReadByNorm(Value value, Operation *product) {
+/// Whether what joins kernels of whole rows reads what becomes of `value`
+/// element by element, with what is there before `product`: the kernel adds
+/// parts of rows as it reads.
+static bool isReadByRows(Value value, Operation *product) {
   return llvm::any_of(value.getUsers(), [&](Operation *user) {
     bool isNext = llvm::all_of(user->getOperands(), [&](Value operand) {
       Operation *other = operand.getDefiningOp();
       return operand == value || !other || other->isBeforeInBlock(product);
     });
     return isNext &&
-           (isa<LayerNormOp>(user) ||
-            (joinsTiles(user) && isReadByNorm(user->getResult(0), product)));
+           (joinsRows(user) ||
+            (joinsTiles(user) && isReadByRows(user->getResult(0), product)));
   });
 }
 
@@ -149,7 +148,7 @@ CudaFusionAttr::chooseSplit(SplitReductionOpInterface op,
   int64_t rows = staticSize(shape.drop_back()), columns = shape.back();
   int64_t parts = chooseProductParts(
       typeOfFactors(op), rows, reduction.terms, columns,
-      reduction.isSum && isReadByNorm(result, op), reduction.unit);
+      reduction.isSum && isReadByRows(result, op), reduction.unit);
   if (parts == 1) {
     return std::nullopt;
   }
