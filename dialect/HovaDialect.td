@@ -75,6 +75,11 @@ def Hova_ActivationKindEnum : Hova_Enum<"ActivationKind",
      "softplus", "relu2", "hard_swish"]>;
 def Hova_ActivationKind : EnumAttr<Hova_Dialect, Hova_ActivationKindEnum, "activation_kind">;
 
+def Hova_NormKindEnum : Hova_Enum<"NormKind",
+    "what a row is divided by: its standard deviation about its mean, which is subtracted, the root of its mean square, or its length",
+    ["standard", "rms", "l2"]>;
+def Hova_NormKind : EnumAttr<Hova_Dialect, Hova_NormKindEnum, "norm_kind">;
+
 def Hova_AccuracyEnum : Hova_Enum<"Accuracy",
     "type that a result is as exact as",
     ["f32", "bf16"]>;

@@ -27,7 +27,7 @@ static int64_t columnsOf(Operation *op) {
 /// A lane has runs of as many columns as one access may move of the result's
 /// rows: where these are no multiple of a run, lanes beside each other would
 /// have elements that lie apart.
-static CudaScheduleAttr scheduleWarps(Operation *op, int64_t columns) {
+CudaScheduleAttr scheduleColumns(Operation *op, int64_t columns) {
   int64_t all = columnsOf(op), run = all % 2 ? 1 : all % 4 ? 2 : 4;
   int64_t width = llvm::alignTo(columns, std::min(run, int64_t(2)) * kLanes);
   if (runOfRow(width) > run) {
@@ -38,7 +38,7 @@ static CudaScheduleAttr scheduleWarps(Operation *op, int64_t columns) {
 }
 
 CudaScheduleAttr scheduleElements(Operation *op) {
-  return scheduleWarps(op, std::min(columnsOf(op), kColumnsOfBlock));
+  return scheduleColumns(op, std::min(columnsOf(op), kColumnsOfBlock));
 }
 
 CudaScheduleAttr scheduleRows(Operation *op) {
@@ -48,7 +48,7 @@ CudaScheduleAttr scheduleRows(Operation *op) {
         << "; a CPU runs it (--target=cpu)";
     return {};
   }
-  return scheduleWarps(op, columnsOf(op));
+  return scheduleColumns(op, columnsOf(op));
 }
 
 /// The most that tiles of a kernel that begins with `anchor` hold.

@@ -81,6 +81,8 @@ bool fitsGroup(int64_t elements, mlir::Type element);
 /// Its grid under a schedule.
 Grid gridOf(mlir::Operation *anchor, CudaScheduleAttr schedule);
 
+/// A warp for so many columns of each row, or some more.
+CudaScheduleAttr scheduleColumns(mlir::Operation *op, int64_t columns);
 /// A warp for each row, and blocks of columns where rows are long: for results
 /// whose elements are computed one by one.
 CudaScheduleAttr scheduleElements(mlir::Operation *op);

@@ -197,45 +197,99 @@ IterationSpace SumPartsOp::getIterationSpace() {
 // LayerNormOp
 //===----------------------------------------------------------------------===//
 
-/// Gain and bias have one type, written once: `tensor<9x64xf32>,
-/// tensor<64xf32>`.
-static ParseResult parseNormTypes(OpAsmParser &parser, Type &x, Type &gain,
-                                  Type &bias) {
-  if (failed(parser.parseType(x))) {
-    return failure();
-  }
-  if (failed(parser.parseOptionalComma())) {
+using NormOperand = std::optional<OpAsmParser::UnresolvedOperand>;
+
+/// `, %gain, %bias`, `, %gain`, `bias(%bias)` or nothing.
+static ParseResult parseNormOperands(OpAsmParser &parser, NormOperand &gain,
+                                     NormOperand &bias) {
+  OpAsmParser::UnresolvedOperand operand;
+  if (succeeded(parser.parseOptionalComma())) {
+    if (failed(parser.parseOperand(operand))) {
+      return failure();
+    }
+    gain = operand;
+    if (failed(parser.parseOptionalComma())) {
+      return success();
+    }
+    if (failed(parser.parseOperand(operand))) {
+      return failure();
+    }
+    bias = operand;
     return success();
   }
-  if (failed(parser.parseType(gain))) {
+  if (failed(parser.parseOptionalKeyword("bias"))) {
+    return success();
+  }
+  if (failed(parser.parseLParen()) || failed(parser.parseOperand(operand)) ||
+      failed(parser.parseRParen())) {
     return failure();
   }
-  bias = gain;
+  bias = operand;
   return success();
 }
 
-static void printNormTypes(OpAsmPrinter &printer, LayerNormOp, Type x,
-                           Type gain, Type) {
-  printer << x;
+static void printNormOperands(OpAsmPrinter &printer, LayerNormOp, Value gain,
+                              Value bias) {
   if (gain) {
     printer << ", " << gain;
+  }
+  if (gain && bias) {
+    printer << ", " << bias;
+  } else if (bias) {
+    printer << " bias(" << bias << ")";
+  }
+}
+
+/// Gain and bias have one type, written once: `tensor<9x64xf32>,
+/// tensor<64xf32>`.
+static ParseResult parseNormTypes(OpAsmParser &parser, NormOperand gain,
+                                  NormOperand bias, Type &x, Type &gainType,
+                                  Type &biasType) {
+  if (failed(parser.parseType(x))) {
+    return failure();
+  }
+  if (!gain && !bias) {
+    return success();
+  }
+  Type type;
+  if (failed(parser.parseComma()) || failed(parser.parseType(type))) {
+    return failure();
+  }
+  gainType = gain ? type : Type();
+  biasType = bias ? type : Type();
+  return success();
+}
+
+static void printNormTypes(OpAsmPrinter &printer, LayerNormOp, Value, Value,
+                           Type x, Type gain, Type bias) {
+  printer << x;
+  if (gain || bias) {
+    printer << ", " << (gain ? gain : bias);
   }
 }
 
 LogicalResult LayerNormOp::verify() {
   ArrayRef<int64_t> x = shapeOf(getX());
-  if (!getGain() != !getBias()) { // C1
-    return emitOpError("expects both of gain and bias or none, got ")
-           << (getGain() ? "gain" : "bias");
+  auto heads = static_cast<int64_t>(getHeads());
+  bool isDynamic = !x.empty() && ShapedType::isDynamic(x.back());
+  if (x.empty() || (!isDynamic && x.back() % heads != 0)) { // C1
+    return emitOpError("expects a last dimension divisible by ")
+           << heads << " heads, got " << shapeText(x);
   }
   for (Value vector : {getGain(), getBias()}) {
-    if (vector && (x.empty() || !agree(shapeOf(vector), {x.back()}))) { // C1
-      return emitOpError("expects gain and bias of the width of x ")
-             << shapeText(x) << ", got " << shapeText(shapeOf(vector));
+    int64_t width = isDynamic ? x.back() : getHeadWidth();
+    if (vector && !agree(shapeOf(vector), {width})) { // C2
+      return emitOpError("expects gain and bias of the width of ")
+             << (heads > 1 ? "a head of x " : "x ") << shapeText(x) << ", got "
+             << shapeText(shapeOf(vector));
     }
   }
-  if (!(getEps().convertToDouble() >= 0)) { // C2
-    return emitOpError("expects eps >= 0, got ") << getEps().convertToDouble();
+  double eps = getEps().convertToDouble();
+  if (!(eps >= 0)) { // C3
+    return emitOpError("expects eps >= 0, got ") << eps;
+  }
+  if (getKind() == NormKind::l2 && !(static_cast<float>(eps) > 0)) { // C3
+    return emitOpError("expects eps > 0 in f32, got ") << eps;
   }
   return success();
 }

@@ -118,16 +118,26 @@ def Hova_LayerNormOp : Hova_Op<"layer_norm", [Pure, AttrSizedOperandSegments,
     AllTypesMatch<["x", "result"]>,
     DeclareOpInterfaceMethods<Hova_StructuredOpInterface>,
     DeclareOpInterfaceMethods<Hova_ReferenceOpInterface>]> {
-  let summary = "normalisation of every row to zero mean and unit variance";
+  let summary = "normalisation of every row, or of every head of it";
   let description = [{
-    `y = gain * (x - mean) / sqrt(variance + eps) + bias` with the mean and the
-    population variance of each row (Ba et al., Layer Normalization, Eq. 3).
+    `y = gain * n(x) + bias` for each row, where n is by kind
 
-    Operands: `x [.., width]`, and both or none of `gain [width]` and `bias
-    [width]`, which default to 1 and 0. Statistics are f32 at least.
+    - standard: `(x - mean) / sqrt(variance + eps)` with the mean and the
+      population variance (Ba et al., Layer Normalization, Eq. 3)
+    - rms: `x / sqrt(mean(x^2) + eps)` (Zhang and Sennrich, Root Mean Square
+      Layer Normalization, Eq. 4)
+    - l2: `x / max(|x|, eps)` with the Euclidean length, so that zeros stay
+      zeros; one whose square leaves f32 is infinite
 
-    - C1: gain and bias are given together, with one element per column of x.
-    - C2: eps is not negative.
+    With `heads` a row is so many of one width beside each other, `width =
+    heads * head_width`, and each of them is normalised by itself.
+
+    Operands: `x [.., width]`, optional `gain [head_width]` and `bias
+    [head_width]`, which default to 1 and 0. Statistics are f32 at least.
+
+    - C1: heads divides the last dimension of x.
+    - C2: gain and bias have one element per column of a head.
+    - C3: eps is not negative, and of kind l2 positive, also as a number of f32.
 
     ```mlir
     func.func @norm(%x: tensor<2x9x64xf32>, %g: tensor<64xf32>,
@@ -136,14 +146,30 @@ def Hova_LayerNormOp : Hova_Op<"layer_norm", [Pure, AttrSizedOperandSegments,
           : tensor<2x9x64xf32>, tensor<64xf32>
       return %y : tensor<2x9x64xf32>
     }
+    func.func @root_mean_square(%x: tensor<2x9x64xf32>, %g: tensor<16xf32>)
+        -> tensor<2x9x64xf32> {
+      %y = hova.layer_norm %x, %g kind(rms) {eps = 1.0e-6 : f64, heads = 4 : i64}
+          : tensor<2x9x64xf32>, tensor<16xf32>
+      return %y : tensor<2x9x64xf32>
+    }
     ```
   }];
   let arguments = (ins Hova_Tensor:$x, Optional<Hova_Tensor>:$gain,
-                       Optional<Hova_Tensor>:$bias, F64Attr:$eps);
+      Optional<Hova_Tensor>:$bias, F64Attr:$eps,
+      DefaultValuedAttr<Hova_NormKind, "::hova::NormKind::standard">:$kind,
+      DefaultValuedAttr<ConfinedAttr<I64Attr, [IntPositive]>, "1">:$heads);
   let results = (outs Hova_Tensor:$result);
   let assemblyFormat = [{
-    $x (`,` $gain^ `,` $bias)? attr-dict
-    `:` custom<NormTypes>(type($x), type($gain), type($bias))
+    $x custom<NormOperands>($gain, $bias) (`kind` `(` $kind^ `)`)? attr-dict
+    `:` custom<NormTypes>(ref($gain), ref($bias), type($x), type($gain),
+                          type($bias))
+  }];
+  let extraClassDeclaration = [{
+    /// The columns that are normalised together.
+    int64_t getHeadWidth() {
+      return getX().getType().getShape().back() /
+             static_cast<int64_t>(getHeads());
+    }
   }];
   let hasVerifier = 1;
 }

@@ -126,55 +126,58 @@ SmallVector<OpOperand *> SumPartsOp::getSummands() {
 // Layer norm
 //===----------------------------------------------------------------------===//
 
-/// Without gain and bias both are null.
+/// What the columns of a head are divided by, after `mean` is subtracted.
 template <typename T>
-static void normalizeRow(const T *x, const T *gain, const T *bias, T eps, T *y,
-                         int64_t width) {
-  T mean = 0;
+static T normDivisor(NormKind kind, const T *x, T mean, T eps, int64_t width) {
+  T squares = 0;
   for (int64_t i = 0; i < width; ++i) {
-    mean += x[i];
+    squares += (x[i] - mean) * (x[i] - mean);
   }
-  mean /= static_cast<T>(width);
-  T variance = 0;
-  for (int64_t i = 0; i < width; ++i) {
-    variance += (x[i] - mean) * (x[i] - mean);
-  }
-  variance /= static_cast<T>(width);
-  T deviation = std::sqrt(variance + eps);
-  for (int64_t i = 0; i < width; ++i) {
-    T normal = (x[i] - mean) / deviation;
-    y[i] = gain ? gain[i] * normal + bias[i] : normal;
-  }
+  return kind == NormKind::l2
+             ? std::max(std::sqrt(squares), eps)
+             : std::sqrt(squares / static_cast<T>(width) + eps);
 }
 
-HostTensor hova::evaluateLayerNorm(const HostTensor &x, const HostTensor *gain,
-                                   const HostTensor *bias, double eps,
-                                   HostTensor::Element element) {
-  HostTensor result(element, x.getShape());
-  withNumberType(element, [&](auto zero) {
-    using T = decltype(zero);
-    Numbers<T> input(x);
-    std::optional<Numbers<T>> scale, shift;
-    if (gain) {
-      scale.emplace(*gain);
-      shift.emplace(*bias);
-    }
-    int64_t width = x.getShape().back();
-    for (int64_t row = 0, e = rowCount(x.getShape()); row < e; ++row) {
-      normalizeRow(input.data() + row * width, gain ? scale->data() : nullptr,
-                   gain ? shift->data() : nullptr, static_cast<T>(eps),
-                   result.mutableAs<T>() + row * width, width);
-    }
-  });
-  return result;
+template <typename T>
+static T normMean(NormKind kind, const T *x, int64_t width) {
+  T sum = 0;
+  for (int64_t i = 0; kind == NormKind::standard && i < width; ++i) {
+    sum += x[i];
+  }
+  return sum / static_cast<T>(width);
 }
 
 LogicalResult LayerNormOp::evaluate(ArrayRef<HostTensor> operands,
                                     SmallVectorImpl<HostTensor> &results) {
   OperandValues value(*this, operands);
-  results.push_back(evaluateLayerNorm(
-      value(getX()), value.optional(getGain()), value.optional(getBias()),
-      getEps().convertToDouble(), value.resultElement()));
+  const HostTensor &x = value(getX());
+  const HostTensor *gain = value.optional(getGain());
+  const HostTensor *bias = value.optional(getBias());
+  HostTensor result(value.resultElement(), x.getShape());
+  withNumberType(result.getElement(), [&](auto zero) {
+    using T = decltype(zero);
+    Numbers<T> input(x);
+    std::optional<Numbers<T>> scale, shift;
+    if (gain) {
+      scale.emplace(*gain);
+    }
+    if (bias) {
+      shift.emplace(*bias);
+    }
+    int64_t width = getHeadWidth();
+    auto eps = static_cast<T>(getEps().convertToDouble());
+    for (int64_t at = 0; at < x.size(); at += width) {
+      const T *from = input.data() + at;
+      T mean = normMean(getKind(), from, width);
+      T divisor = normDivisor(getKind(), from, mean, eps, width);
+      for (int64_t i = 0; i < width; ++i) {
+        T normal = (from[i] - mean) / divisor;
+        T scaled = scale ? (*scale)[i] * normal : normal;
+        result.mutableAs<T>()[at + i] = shift ? scaled + (*shift)[i] : scaled;
+      }
+    }
+  });
+  results.push_back(std::move(result));
   return success();
 }
 

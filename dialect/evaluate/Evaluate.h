@@ -99,10 +99,6 @@ int64_t rowCount(llvm::ArrayRef<int64_t> shape);
 HostTensor evaluateLinear(const HostTensor &x, const HostTensor &weight,
                           const HostTensor *bias, bool transposed,
                           HostTensor::Element element);
-/// gain and bias `[width]`, or both null for 1 and 0.
-HostTensor evaluateLayerNorm(const HostTensor &x, const HostTensor *gain,
-                             const HostTensor *bias, double eps,
-                             HostTensor::Element element);
 HostTensor evaluateActivation(ActivationKind kind, const HostTensor &x,
                               HostTensor::Element element);
 /// `lhs + rhs`, where rhs repeats along axes that it has not or in which it has

@@ -171,6 +171,32 @@ static std::optional<Sides> readSides(LayerContext &layer) {
   return sides;
 }
 
+/// The norms of the heads of queries and of keys, where the layer asks for any.
+static void normHeads(LayerContext &layer, AttentionInputs &inputs) {
+  bool bias = layer.boolean("norm_bias", true);
+  double eps = layer.number("norm_eps", 0);
+  std::string ofQueries = layer.word("query_norm", "none");
+  auto apply = [&](const char *name, const std::string &word, int64_t heads,
+                   ValueRef &side) {
+    if (word == "none" || layer.hasFailed()) {
+      return;
+    }
+    bool isOfLength = word == "l2", isCentred = word == "layer";
+    NormOptions options;
+    options.eps = layer.given("norm_eps") ? eps : isOfLength ? 1e-12 : 1e-6;
+    options.kind = isCentred ? "standard" : word;
+    options.gain = !isOfLength;
+    options.bias = isCentred && bias;
+    options.heads = heads;
+    if (!isOfLength || expectEpsOfLengths(layer, "norm_eps", options.eps)) {
+      side = norm(layer, side, name, options);
+    }
+  };
+  apply("query_norm", ofQueries, inputs.heads, inputs.query);
+  apply("key_norm", layer.word("key_norm", ofQueries.c_str()), inputs.keyHeads,
+        inputs.key);
+}
+
 ValueRef buildMultiHeadAttention(LayerContext &layer) {
   std::optional<Sides> sides = readSides(layer);
   AttentionInputs inputs;
@@ -216,6 +242,7 @@ ValueRef buildMultiHeadAttention(LayerContext &layer) {
                        layer.product(inputs.keyHeads, keyWidth), keyBias);
   inputs.value = project("value", value.value,
                          layer.product(inputs.keyHeads, valueWidth), bias);
+  normHeads(layer, inputs);
   if (std::optional<RotaryTables> tables = readRotaryTables(layer)) {
     inputs.query = rotate(layer, inputs.query, "query", *tables, inputs.heads);
     inputs.key = rotate(layer, inputs.key, "key", *tables, inputs.keyHeads);

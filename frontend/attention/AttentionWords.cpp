@@ -70,6 +70,12 @@ std::vector<std::string> attentionWeights() {
   return {"memory.key", "memory.value"};
 }
 
+/// What query_norm and key_norm may be.
+const std::vector<std::string> &headNorms() {
+  static const std::vector<std::string> kinds = {"none", "layer", "rms", "l2"};
+  return kinds;
+}
+
 /// Weights of the linears around an attention.
 std::vector<std::string> projectionWeights() {
   return {"query.weight", "query.bias", "key.weight",    "key.bias",
@@ -127,6 +133,12 @@ OperatorInfo multiHeadAttention() {
           boolean("bias", "true", "biases of the three input projections"),
           boolean("key_bias", "bias", "bias of the key projection"),
           boolean("output_bias", "bias", "bias of the output projection"),
+          word("query_norm", "none", headNorms(),
+               "norm of each head of the projected queries, as of layer_norm"),
+          word("key_norm", "query_norm", headNorms(),
+               "the same of the projected keys"),
+          number("norm_eps", "1e-6, of l2 1e-12", "eps of both", 0),
+          boolean("norm_bias", "true", "biases of both, where they are layer"),
           integer("window", "none",
                   "attend inside windows of this side; the input's tokens are "
                   "those of an image"),
@@ -165,11 +177,13 @@ OperatorInfo multiHeadAttention() {
       });
   op.weights = joined(attentionWeights(), projectionWeights());
   op.weights = joined(
-      op.weights, {"horizontal.head", "horizontal.input", "horizontal.score",
-                   "horizontal.score_bias", "relative_bias",
-                   "relative_bias.hidden.weight", "relative_bias.hidden.bias",
-                   "relative_bias.output.weight", "vertical.input",
-                   "vertical.output", "vertical.gate", "vertical.gate_bias"});
+      op.weights,
+      {"horizontal.head", "horizontal.input", "horizontal.score",
+       "horizontal.score_bias", "relative_bias", "relative_bias.hidden.weight",
+       "relative_bias.hidden.bias", "relative_bias.output.weight",
+       "query_norm.gain", "query_norm.bias", "key_norm.gain", "key_norm.bias",
+       "vertical.input", "vertical.output", "vertical.gate",
+       "vertical.gate_bias"});
   return op;
 }
 

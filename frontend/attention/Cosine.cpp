@@ -59,7 +59,9 @@ AttentionKind cosineKind() {
             "\"scale\" has no meaning for kind cosine, whose heads learn one"},
            {{"memory"},
             "the slots of a memory have lengths of their own, which kind "
-            "cosine does not see"}},
+            "cosine does not see"},
+           {{"query_norm", "key_norm"},
+            "kind cosine has queries and keys of length one"}},
           build};
 }
 

@@ -85,7 +85,7 @@ ValueRef buildOmniAttention(LayerContext &layer) {
                             {{"layers", Scalar::ofInteger(layers)}},
                             ValueType(layer.type(states[0])));
   };
-  ValueRef in = normsFirst ? norm(layer, z, "norm1", eps) : z;
+  ValueRef in = normsFirst ? norm(layer, z, "norm1", {eps}) : z;
   inputs.query = linear(layer, in, "query", inner, bias);
   inputs.key = linear(layer, in, "key", shared, bias);
   inputs.value = linear(layer, in, "value", shared, bias);
@@ -97,17 +97,17 @@ ValueRef buildOmniAttention(LayerContext &layer) {
   ValueRef heads = kind->build(layer, inputs);
   ValueRef attended = linear(layer, heads, "output", d, bias);
   ValueRef a =
-      sum(layer, normsFirst ? attended : norm(layer, attended, "norm1", eps), z,
-          "mid");
+      sum(layer, normsFirst ? attended : norm(layer, attended, "norm1", {eps}),
+          z, "mid");
   if (!poolsLast) {
     a = pool(a);
   }
-  ValueRef normed = normsFirst ? norm(layer, a, "norm2", eps) : a;
+  ValueRef normed = normsFirst ? norm(layer, a, "norm2", {eps}) : a;
   ValueRef inside = linear(layer, normed, "feed_forward.hidden", hidden, true);
   ValueRef result = linear(
       layer, activation(layer, inside, "feed_forward.activation", active),
       "feed_forward.output", d, true);
-  result = sum(layer, normsFirst ? result : norm(layer, result, "norm2", eps),
+  result = sum(layer, normsFirst ? result : norm(layer, result, "norm2", {eps}),
                a, "out");
   return poolsLast ? pool(result) : result;
 }

@@ -102,8 +102,6 @@ struct Composition {
 };
 
 constexpr Composition compositions[] = {
-    {" rmsnorm ", "layer_norm of x beside -x, and slice of its first half",
-     "rms_norm"},
     {" conv2d conv convolution convolution2d ", "unfold, then linear",
      "conv2d"},
     {" batchnorm batchnorm1d batchnorm2d ",
@@ -118,6 +116,9 @@ struct Pointer {
 };
 
 constexpr Pointer pointers[] = {
+    {" rmsnorm ", "write \"op\": \"layer_norm\", \"center\": false, \"bias\": "
+                  "false"},
+    {" l2norm unitlength ", "write \"op\": \"layer_norm\", \"kind\": \"l2\""},
     {" dropout droppath stochasticdepth ",
      "nothing is dropped when a model runs: leave the layer out"},
     {" identity noop passthrough ",

@@ -169,7 +169,7 @@ bool LayerContext::isDefault(const char *name) {
   std::string text = value->str();
   if (const AttributeInfo *other = layer.op->attribute(info.defaultText)) {
     std::optional<Scalar> like = scalar(other->name.c_str());
-    return like && like->str() == text;
+    return (like ? like->str() : other->defaultText) == text;
   }
   bool isCount = info.kind == AttributeInfo::Kind::Integer && info.minimum == 0;
   return text == info.defaultText || (isCount && text == "0");

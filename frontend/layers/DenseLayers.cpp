@@ -96,17 +96,36 @@ ValueRef buildLinear(LayerContext &layer) {
 }
 
 ValueRef norm(LayerContext &layer, ValueRef x, const std::string &below,
-              double eps) {
+              const NormOptions &options) {
   if (layer.hasFailed()) {
     return poison;
   }
   std::string prefix = below.empty() ? "" : below + ".";
-  Shape vector = {layer.width(x)};
-  ValueRef gain = layer.weight(prefix + "gain", vector, {Kind::Gain, 0});
-  ValueRef bias = layer.weight(prefix + "bias", vector, {Kind::Bias, 0});
-  return layer.emit("layer_norm", below,
-                    {{"x", x}, {"gain", gain}, {"bias", bias}},
-                    {{"eps", Scalar::ofReal(eps)}}, ValueType(layer.type(x)));
+  Shape vector = {layer.width(x) / options.heads};
+  LayerContext::Operands operands = {{"x", x}};
+  if (options.gain) {
+    operands.push_back(
+        {"gain", layer.weight(prefix + "gain", vector, {Kind::Gain, 0})});
+  }
+  if (options.bias) {
+    operands.push_back(
+        {"bias", layer.weight(prefix + "bias", vector, {Kind::Bias, 0})});
+  }
+  return layer.emit("layer_norm", below, std::move(operands),
+                    {{"eps", Scalar::ofReal(options.eps)},
+                     {"kind", Scalar::ofText(options.kind)},
+                     {"heads", Scalar::ofInteger(options.heads)}},
+                    ValueType(layer.type(x)));
+}
+
+bool expectEpsOfLengths(LayerContext &layer, const char *name, double eps) {
+  if (eps > 0) {
+    return true;
+  }
+  layer.attributeError(name, inQuotes(name) +
+                                 " of kind l2 is the least length, and must be "
+                                 "above 0");
+  return false;
 }
 
 static ValueRef combine(LayerContext &layer, const char *mnemonic, ValueRef lhs,
@@ -130,11 +149,24 @@ ValueRef product(LayerContext &layer, ValueRef lhs, ValueRef rhs,
 
 ValueRef buildLayerNorm(LayerContext &layer) {
   ValueRef x = layer.read("input");
-  double eps = layer.number("eps", 1e-5);
-  if (layer.hasFailed() || !layer.expectFloats("input", x, "[.., D]")) {
+  bool isOfLength = layer.word("kind", "standard") == "l2";
+  bool isCentred = layer.boolean("center", !isOfLength);
+  NormOptions options;
+  options.eps = layer.number("eps", isOfLength ? 1e-12 : 1e-5);
+  options.kind = isOfLength ? "l2" : isCentred ? "standard" : "rms";
+  options.gain = layer.boolean("gain", !isOfLength);
+  options.bias = layer.boolean("bias", !isOfLength);
+  options.heads = layer.integer("heads", 1);
+  if (isOfLength && isCentred) {
+    layer.attributeError("center", "\"center\" has no meaning for kind l2, "
+                                   "which divides rows by their lengths");
+  }
+  if (layer.hasFailed() || !layer.expectFloats("input", x, "[.., D]") ||
+      !layer.splitsEvenly("input", x, options.heads) ||
+      (isOfLength && !expectEpsOfLengths(layer, "eps", options.eps))) {
     return poison;
   }
-  return norm(layer, x, "", eps);
+  return norm(layer, x, "", options);
 }
 
 ValueRef activation(LayerContext &layer, ValueRef x, const std::string &below,

@@ -19,9 +19,23 @@ namespace hova::frontend {
 ValueRef linear(LayerContext &layer, ValueRef x, const std::string &below,
                 int64_t out, bool bias);
 
-/// Rows [.., D] of mean 0 and variance 1, then `below.gain` and `below.bias`.
+/// What a norm does with rows, or with each of some heads of them.
+struct NormOptions {
+  double eps = 1e-5;
+  /// As the dialect says it: standard, rms, l2.
+  std::string kind = "standard";
+  bool gain = true, bias = true;
+  int64_t heads = 1;
+};
+
+/// Normalised rows [.., D], then `below.gain` and `below.bias`
+/// [D / heads], where it has them.
 ValueRef norm(LayerContext &layer, ValueRef x, const std::string &below,
-              double eps);
+              const NormOptions &options);
+
+/// Whether lengths of heads, or rows, have an eps that f32 has; reports at the
+/// attribute `name` if not.
+bool expectEpsOfLengths(LayerContext &layer, const char *name, double eps);
 
 /// lhs + rhs, of the shape of `lhs`.
 ValueRef sum(LayerContext &layer, ValueRef lhs, ValueRef rhs,

@@ -149,14 +149,35 @@ static RotateOp partnerOf(OpOperand &use) {
   }
 }
 
-/// The linear whose columns may be put in another order: nothing else reads
-/// them, and they are computed of weights.
-static LinearOp sourceOf(RotateOp op, const WeightValues &weights) {
-  auto linear = op.getX().getDefiningOp<LinearOp>();
-  bool isMovable = linear && linear->hasOneUse() && !linear.getTransposed() &&
-                   weights.makes(linear.getWeight()) &&
-                   (!linear.getBias() || weights.makes(linear.getBias()));
-  return isMovable ? linear : LinearOp();
+namespace {
+/// What makes the columns of queries or keys, which may be put in another order:
+/// nothing else reads them, and they are computed of weights.
+struct Source {
+  LinearOp linear;
+  LayerNormOp norm; ///< of each head; null: none
+};
+} // namespace
+
+static std::optional<Source> sourceOf(RotateOp op,
+                                      const WeightValues &weights) {
+  auto isWeight = [&](Value value) { return !value || weights.makes(value); };
+  Value x = op.getX();
+  Source source;
+  source.norm = x.getDefiningOp<LayerNormOp>();
+  if (LayerNormOp norm = source.norm) {
+    int64_t width = shapeOf(x).back() / static_cast<int64_t>(norm.getHeads());
+    if (!norm->hasOneUse() || width != shapeOf(op.getCosines())[1] ||
+        !isWeight(norm.getGain()) || !isWeight(norm.getBias())) {
+      return std::nullopt;
+    }
+    x = norm.getX();
+  }
+  source.linear = x.getDefiningOp<LinearOp>();
+  bool isMovable = source.linear && source.linear->hasOneUse() &&
+                   !source.linear.getTransposed() &&
+                   isWeight(source.linear.getWeight()) &&
+                   isWeight(source.linear.getBias());
+  return isMovable ? std::optional(source) : std::nullopt;
 }
 
 /// Those of `rotations` that scores alone read, whose other sides are of them
@@ -188,17 +209,20 @@ static llvm::SetVector<RotateOp> findMovable(ArrayRef<RotateOp> rotations,
 ///   -> rotate (linear %x, %w in another order), ..
 static Verdict orderColumns(RewriterBase &rewriter, RotateOp op,
                             const WeightValues &weights) {
-  LinearOp linear = sourceOf(op, weights);
+  Source source = *sourceOf(op, weights);
   ColumnMover mover(rewriter, op);
-  rewriter.setInsertionPoint(linear);
-  Value weight = mover.makeNeighbours(linear.getWeight());
-  Value bias = linear.getBias();
-  rewriter.modifyOpInPlace(linear, [&] {
-    linear.getWeightMutable().assign(weight);
-    if (bias) {
-      linear.getBiasMutable().assign(mover.makeNeighbours(bias));
+  auto move = [&](Operation *owner, ValueRange values) {
+    rewriter.setInsertionPoint(owner);
+    for (Value value : llvm::make_filter_range(
+             values, [](Value value) { return value != nullptr; })) {
+      owner->replaceUsesOfWith(value, mover.makeNeighbours(value));
     }
-  });
+  };
+  LinearOp linear = source.linear;
+  move(linear, {linear.getWeight(), linear.getBias()});
+  if (LayerNormOp norm = source.norm) {
+    move(norm, {norm.getGain(), norm.getBias()});
+  }
   rewriter.setInsertionPoint(op);
   Value cosine = mover.makeNeighbours(op.getCosines());
   Value sine = mover.makeNeighbours(op.getSines());

@@ -35,6 +35,10 @@ inline constexpr OperationCase kOperations[] = {
      "hova.layer_norm %x, %g, %b {eps = 1.0e-5 : f64} : "
      "tensor<2x3x4xf32>, tensor<4xf32>",
      "tensor<2x3x4xf32>"},
+    {"layer_norm_of_heads", "%x: tensor<2x3x8xf32>, %g: tensor<4xf32>",
+     "hova.layer_norm %x, %g kind(rms) {eps = 1.0e-5 : f64, heads = 2 : i64} : "
+     "tensor<2x3x8xf32>, tensor<4xf32>",
+     "tensor<2x3x8xf32>"},
     {"activation", "%x: tensor<2x3x4xf32>",
      "hova.activation tanh %x : tensor<2x3x4xf32>", "tensor<2x3x4xf32>"},
     {"add_table", "%x: tensor<2x3x4xf32>, %t: tensor<3x4xf32>",

@@ -24,8 +24,9 @@ CASES = sorted(path.parent.name for path in VECTORS.glob("*/model.json"))
 # What attentions make of scores of their own, and heads that share keys.
 SCORES = [case for case in CASES if case.startswith(("score_", "keep_", "grouped_"))]
 
-# Of those, and of performers, what a GPU finds out about its tiles; and a table of the model.
+# Of those, and of performers, what a GPU finds out about its tiles; a table of the model; and norms of rows and of heads.
 EMULATED = [
+    "rms_norm", "rms_norm_heads", "layer_norm_heads", "unit_length_heads", "mha_rms_heads", "mha_layer_norm_heads",
     "positions_split_base",
     "score_backwards", "score_rounded_down", "score_uneven", "score_sinks", "score_late_gap",
     "score_jumps", "score_bigbird_sinks", "grouped_heads_score", "grouped_attention_performer",

@@ -56,10 +56,10 @@ Foreign op(const std::string &word, const std::string &said,
 INSTANTIATE_TEST_SUITE_P(
     Operators, ForeignWords,
     testing::Values(
-        op("rms_norm", "compose it as layer_norm of x beside -x, and slice of "
-                       "its first half: block \"rms_norm\" of "
-                       "docs/description.md"),
-        op("RMSNorm", "block \"rms_norm\""),
+        op("rms_norm", "note: write \"op\": \"layer_norm\", \"center\": false, "
+                       "\"bias\": false"),
+        op("RMSNorm", "\"center\": false"),
+        op("l2_norm", "note: write \"op\": \"layer_norm\", \"kind\": \"l2\""),
         op("SiLU", "note: write \"op\": \"activation\", \"kind\": \"silu\""),
         op("SwiGLU", "feed_forward with \"gate\": true"),
         op("rope", "or the operator rotate"),

@@ -22,10 +22,6 @@ for fence in re.findall(r"```json\n(.*?)```", SECTION, re.DOTALL):
     BLOCKS.update(json.loads("{" + fence + "}"))
 
 
-def rms_norm(x, w):
-    return x / numpy.sqrt((x * x).mean(-1, keepdims=True) + 1e-6) * w["y.gain.weight"]
-
-
 def conv2d(image, w):
     kernels = w["y.out.weight"].reshape(2, 3, 3, 4)
     padded = numpy.pad(image, ((0, 0), (0, 0), (1, 1), (1, 1)))
@@ -39,7 +35,6 @@ def conv2d(image, w):
 
 # Shapes of the inputs, arguments, and the meaning.
 CASES = {
-    "rms_norm": ({"x": [2, 3, 8]}, {"width": 8}, rms_norm),
     "conv2d": ({"x": [2, 2, 5, 6]}, {"kernel": 3, "stride": 2, "padding": 1, "width": 4}, conv2d),
     "batch_norm": (
         {"x": [2, 3, 8]},
@@ -50,7 +45,6 @@ CASES = {
 
 # One word for each block, as another library spells it.
 WORDS = {
-    "rms_norm": "RMSNorm",
     "conv2d": "Conv2d",
     "batch_norm": "BatchNorm1d",
 }
@@ -99,9 +93,6 @@ def test_block_computes_it(name, tmp_path):
         shape = tuple(tensor["shape"])
         weights[tensor["name"]] = random.standard_normal(shape).astype(numpy.float32)
     # What a block freezes has the numbers that its initialisers say.
-    if name == "rms_norm":
-        weights["y.norm.gain"] = numpy.ones(16, numpy.float32)
-        weights["y.norm.bias"] = numpy.zeros(16, numpy.float32)
     command = ["evaluate", model, "--output-dir", tmp_path]
     if weights:
         save_file(weights, tmp_path / "w.safetensors")

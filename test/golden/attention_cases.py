@@ -191,6 +191,14 @@ def cases():
                          head_width=67, causal=True)
     yield self_attention("mha_cosine_both", 2, 7, 24, 4, kind="cosine",
                          key_bias=False, horizontal=True, vertical=gate(6))
+    yield self_attention("mha_rms_heads", 2, 7, 24, 4, query_norm="rms",
+                         key_value_heads=2)
+    yield self_attention("mha_layer_norm_heads", 1, 5, 12, 2, head_width=64,
+                         query_norm="layer", key_norm="rms", norm_bias=False,
+                         norm_eps=0.01)
+    yield self_attention("mha_layer_norm_heads_bias", 2, 5, 12, 3,
+                         query_norm="none", key_norm="layer")
+    yield self_attention("mha_unit_heads", 2, 5, 20, 2, query_norm="l2", scale=8.0)
     yield self_attention("mha_key_bias", 2, 5, 8, 2, bias=False, key_bias=True)
     yield self_attention("mha_horizontal", 2, 7, 24, 4, horizontal=True)
     yield self_attention("mha_horizontal_one_head", 1, 5, 9, 1, horizontal=True)

@@ -69,11 +69,24 @@ def class_token_mask():
     return case
 
 
-def norm(name, shape, eps, scale=1.0):
+def norm(name, shape, eps, scale=1.0, **options):
     case = Case(name)
     x = case.values("x", *shape, scale=scale)
-    case.layer("norm", "layer_norm", input="x", eps=eps)
-    case.output("y", "norm", case.net.layer_norm("norm", x, eps))
+    case.layer("norm", "layer_norm", input="x", eps=eps, **options)
+    case.output("y", "norm", case.net.layer_norm("norm", x, eps, **options))
+    return case
+
+
+def unit_length(name, shape, eps, **options):
+    """Rows at length one, of which one is zeros and one shorter than eps."""
+    case = Case(name)
+    x = case.net.draw.values(*shape)
+    x[0, 0], x[0, 1] = 0.0, x[0, 1] * np.float32(eps / 1000)
+    value = case.input("x", x)
+    case.layer("unit", "layer_norm", input="x", kind="l2", eps=eps, **options)
+    case.output("y", "unit", case.net.layer_norm(
+        "unit", value, eps, kind="l2", gain=options.get("gain", False),
+        bias=options.get("bias", False), heads=options.get("heads", 1)))
     return case
 
 
@@ -318,6 +331,15 @@ def cases():
     yield norm("layer_norm", (2, 5, 13), 1e-6)
     yield norm("layer_norm_large", (3, 4, 48), 1e-12, scale=1000.0)
     yield norm("layer_norm_small", (1, 1, 5), 1e-5, scale=1e-4)
+    yield norm("layer_norm_gain_alone", (2, 5, 13), 1e-6, bias=False)
+    yield norm("layer_norm_bias_alone", (2, 5, 13), 1e-6, gain=False)
+    yield norm("layer_norm_heads", (2, 5, 21), 1e-6, heads=3)
+    yield norm("rms_norm", (2, 5, 37), 1e-6, center=False, bias=False)
+    yield norm("rms_norm_heads", (2, 5, 128), 1e-6, center=False, bias=False,
+               heads=2)
+    yield unit_length("unit_length", (2, 5, 13), 0.01)
+    yield unit_length("unit_length_heads", (2, 5, 20), 0.01, heads=4, gain=True,
+                      bias=True)
     for kind in oracle.ACTIVATIONS:
         yield activation(kind)
     yield feed_forward("relu")

@@ -112,11 +112,25 @@ class Net:
     def mask_rows(self, x, valid):
         return self.keep(x * valid[..., None])
 
-    def layer_norm(self, path, x, eps):
-        width = x.shape[-1]
-        gain = self.weight(path + ".gain", width, scale=0.25, centre=1.0)
-        shift = self.weight(path + ".bias", width, scale=0.25)
-        return self.keep(oracle.layer_norm(x, gain, shift, eps))
+    def layer_norm(self, path, x, eps, center=True, gain=True, bias=True,
+                   kind="standard", heads=1):
+        """Of rows, or of each of some heads of them, which share gain and bias."""
+        width = x.shape[-1] // heads
+        factor = shift = None
+        if gain:
+            factor = self.weight(path + ".gain", width, scale=0.25, centre=1.0)
+        if bias:
+            shift = self.weight(path + ".bias", width, scale=0.25)
+        y = x.reshape(*x.shape[:-1], heads, width)
+        if kind == "l2":
+            y = oracle.unit_length(y, eps)
+        elif center:
+            y = oracle.layer_norm(y, 1.0, 0.0, eps)
+        else:
+            y = oracle.rms_norm(y, eps)
+        y = y if factor is None else y * factor
+        y = y if shift is None else y + shift
+        return self.keep(y.reshape(x.shape))
 
     def feed_forward(self, path, x, hidden, activation, width=None, bias=True,
                      gate=False):
@@ -155,7 +169,8 @@ class Net:
         self, path, query, heads, key=None, value=None, head_width=None,
         key_head_width=None, value_head_width=None, width=None, bias=True,
         key_bias=None, output_bias=None, horizontal=False, vertical=None,
-        key_value_heads=None, rotary=None, **score_options,
+        key_value_heads=None, query_norm="none", key_norm=None, norm_eps=None,
+        norm_bias=True, rotary=None, **score_options,
     ):
         """MHA with horizontal attention on the heads and a vertical gate.
 
@@ -168,8 +183,18 @@ class Net:
         value_head_width = value_head_width or head_width
         key_head_width = key_head_width or head_width
 
+        norms = {"query": query_norm, "key": key_norm or query_norm}
+
         def project(name, x, count, size, bias):
             y = self.linear(f"{path}.{name}", x, count * size, bias)
+            norm = norms.get(name, "none")
+            if norm != "none":
+                eps = norm_eps or (1e-12 if norm == "l2" else 1e-6)
+                y = self.layer_norm(
+                    f"{path}.{name}_norm", y, eps, center=norm == "layer",
+                    gain=norm != "l2", bias=norm == "layer" and norm_bias,
+                    kind="l2" if norm == "l2" else "standard", heads=count,
+                )
             if rotary and name != "value":
                 y = self.keep(oracle.rotate(y, heads=count, **rotary))
             return oracle.split_heads(y, count)

@@ -39,6 +39,16 @@ def layer_norm(x, gain, bias, eps):
     return gain * (x - mean) / np.sqrt(variance + eps) + bias
 
 
+def rms_norm(x, eps):
+    """x / sqrt(mean(x^2) + eps) (Zhang and Sennrich, Eq. 4)."""
+    return x / np.sqrt(np.mean(x * x, axis=-1, keepdims=True) + eps)
+
+
+def unit_length(x, eps):
+    """x / max(|x|, eps), as torch.nn.functional.normalize has it."""
+    return x / np.maximum(np.sqrt(np.sum(x * x, axis=-1, keepdims=True)), eps)
+
+
 def sigmoid(x):
     """1 / (1 + e^-x), by the branch that cannot overflow."""
     small = np.exp(-np.abs(x))

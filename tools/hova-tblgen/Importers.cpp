@@ -88,7 +88,8 @@ static std::string declare(const tblgen::Operator &op, int index) {
   }
   std::string type = named->attr.getStorageType().str();
   std::string declared = type + " " + local(named->name) + " = ";
-  bool mayLack = named->attr.isOptional() &&
+  // Null is the default of an attribute that has one.
+  bool mayLack = (named->attr.isOptional() || named->attr.hasDefaultValue()) &&
                  named->attr.getBaseAttr().getAttrDefName() != "UnitAttr";
   if (mayLack) {
     return declared + "op.has(\"" + named->name.str() + "\") ? op." + get +

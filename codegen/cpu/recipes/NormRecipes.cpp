@@ -52,7 +52,7 @@ struct RowPiece {
   }
 };
 
-/// A layer norm of a row, or of all tokens of a tile at once.
+/// A norm of a row, of a head of it, or of all tokens of a tile at once.
 struct LayerNorm {
   LayerNormOp op;
   Expr mean, factor;
@@ -60,39 +60,69 @@ struct LayerNorm {
   using Add = llvm::function_ref<Expr(Expr sum, Expr term)>;
   /// `sumUp` returns what `add` makes of a sum and every part of x.
   LayerNorm(LayerNormOp op, llvm::function_ref<Expr(Add add)> sumUp) : op(op) {
-    double reciprocal = 1.0 / shapeOf(op.getX()).back();
-    mean = sumUp([](Expr sum, Expr term) { return sum + term; }) * reciprocal;
+    double reciprocal = 1.0 / op.getHeadWidth();
+    if (isCentred()) {
+      mean = sumUp([](Expr sum, Expr term) { return sum + term; }) * reciprocal;
+    }
     Expr squares = sumUp([&](Expr sum, Expr term) {
-      Expr deviation = term - mean;
+      Expr deviation = centred(term);
       return fma(deviation, deviation, sum);
     });
     double eps = op.getEps().convertToDouble();
-    factor = 1.0 / sqrt(squares * reciprocal + eps);
+    if (op.getKind() == NormKind::l2) {
+      // That of a row with a NaN stays one.
+      Expr length = sqrt(squares);
+      factor = 1.0 / select(length <= eps, eps, length);
+    } else {
+      factor = 1.0 / sqrt(squares * reciprocal + eps);
+    }
   }
   /// Of a part of x, for which `load` loads the gain and the bias.
   Expr apply(Expr x, llvm::function_ref<Expr(Value)> load) {
-    Expr normal = (x - mean) * factor;
-    if (!op.getGain()) {
-      return normal;
+    Expr normal = centred(x) * factor;
+    if (op.getGain() && op.getBias()) {
+      Expr gain = load(op.getGain()), bias = load(op.getBias());
+      return fma(normal, gain, bias);
     }
-    Expr gain = load(op.getGain()), bias = load(op.getBias());
-    return fma(normal, gain, bias);
+    Expr scaled = op.getGain() ? normal * load(op.getGain()) : normal;
+    return op.getBias() ? scaled + load(op.getBias()) : scaled;
   }
+
+private:
+  bool isCentred() { return op.getKind() == NormKind::standard; }
+  Expr centred(Expr x) { return isCentred() ? x - mean : x; }
 };
 } // namespace
 
-static void emitLayerNorm(KernelEmitter &e, LayerNormOp op) {
+/// Of one head of a row, or of the row.
+static void normalizePiece(KernelEmitter &e, LayerNormOp op,
+                           const RowPiece &piece) {
   ArrayRef<int64_t> shape = shapeOf(op.getResult());
-  Value x = e.buffer(op.getX());
-  e.forEachRow([&](Expr row) {
-    RowPiece piece{e, row, x, e.rowOf(op.getX(), row), shape.back()};
-    LayerNorm norm(op, [&](LayerNorm::Add add) {
-      return piece.reduce(CombiningKind::ADD, add);
+  LayerNorm norm(op, [&](LayerNorm::Add add) {
+    return piece.reduce(CombiningKind::ADD, add);
+  });
+  piece.map([&](Expr chunk, TilePlace place) {
+    // All heads have one gain and one bias.
+    place.column =
+        op.getHeads() == 1 ? place.column : place.column - piece.first;
+    return norm.apply(chunk, [&](Value operand) {
+      return e.loadTile(operand, shape, place);
     });
-    piece.map([&](Expr chunk, const TilePlace &place) {
-      return norm.apply(chunk, [&](Value operand) {
-        return e.loadTile(operand, shape, place);
-      });
+  });
+}
+
+static void emitLayerNorm(KernelEmitter &e, LayerNormOp op) {
+  Value x = e.buffer(op.getX());
+  int64_t heads = op.getHeads(), width = op.getHeadWidth();
+  e.forEachRow([&](Expr row) {
+    RowPiece piece{e, row, x, e.rowOf(op.getX(), row), width};
+    if (heads == 1) {
+      normalizePiece(e, op, piece);
+      return;
+    }
+    e.forLoop("heads", heads, [&](Expr head) {
+      piece.first = head * width;
+      normalizePiece(e, op, piece);
     });
   });
 }
@@ -191,7 +221,12 @@ struct NormalizeHeadsRecipe
     : RowRecipe<NormalizeHeadsRecipe, NormalizeHeadsOp, emitNormalizeHeads> {};
 struct LayerNormRecipe
     : RowRecipe<LayerNormRecipe, LayerNormOp, emitLayerNorm> {
-  bool keepsTokensInLanes(Operation *) const { return true; }
+  bool keepsTokensInLanes(Operation *op) const {
+    return cast<LayerNormOp>(op).getHeads() == 1;
+  }
+  std::string getTokensInLanesCondition(Operation *) const {
+    return "its rows are one head";
+  }
   void emitTokenLanes(Operation *op, TokenLanes &lanes) const {
     emitLayerNormLanes(lanes, cast<LayerNormOp>(op));
   }

@@ -13,6 +13,7 @@
 #include "codegen/cuda/ProductFacts.h"
 #include "codegen/cuda/recipes/GroupEmitter.h"
 #include "dialect/attention/AttentionOps.h"
+#include "dialect/dense/DenseOps.h"
 #include "dialect/score/VisitedKeys.h"
 #include <functional>
 
@@ -136,10 +137,18 @@ void emitScores(GroupEmitter &e, const ScoreRegion &scores,
                 mlir::ValueRange captured, const HeadMatrices &head,
                 const ScoreExtents &extents, Expr row);
 
-/// `(x - mean x) / sqrt(var x + eps)` along the rows of a tile of f32 whose
-/// first `columns` columns count.
-mlir::Value emitNormalised(KernelBuilder &b, mlir::Value x, int64_t columns,
-                           double eps);
+/// What `hova.layer_norm` makes of columns of each row.
+struct RowNorm {
+  NormKind kind;
+  int64_t columns; ///< how many count
+  double eps;
+};
+
+/// The norm along the rows of a tile of f32, without gain and bias, whose first
+/// columns count, or those of which `counts` says so; others become 0. Those
+/// after the first are 0 already, unless `counts` is given.
+mlir::Value emitNormalised(KernelBuilder &b, mlir::Value x, const RowNorm &norm,
+                           llvm::function_ref<Expr(Expr column)> counts = {});
 
 } // namespace hova
 

@@ -12,22 +12,44 @@ namespace hova {
 
 using Elements = KernelBuilder::Elements;
 
-Value emitNormalised(KernelBuilder &b, Value x, int64_t columns, double eps) {
-  auto type = cast<TileType>(x.getType());
-  double share = 1.0 / columns;
-  Value sum = b.reduce(Combine::add, x, type.getDistribution());
-  // After the row there is nothing, not even a distance from the mean.
-  Value apart = b.map(type, {x, sum}, [&](Elements e, Expr, Expr j) {
-    Expr there = columns == type.columns() ? Expr() : j < columns;
-    return select(there, e[0] - e[1] * share, 0);
+/// What each row of deviations is multiplied with, in the place of their sums
+/// of squares.
+static Value emitFactors(KernelBuilder &b, Value total, const RowNorm &norm) {
+  double share = 1.0 / norm.columns;
+  return b.map(total.getType(), total, [&](Elements e, Expr, Expr) {
+    if (norm.kind == NormKind::l2) {
+      Expr eps = b.number(norm.eps);
+      return 1.0 / b.compute<arith::MaximumFOp>(sqrt(e[0]), eps);
+    }
+    return b.compute<math::RsqrtOp>(fma(e[0], share, norm.eps));
   });
+}
+
+Value emitNormalised(KernelBuilder &b, Value x, const RowNorm &norm,
+                     llvm::function_ref<Expr(Expr)> counts) {
+  auto type = cast<TileType>(x.getType());
+  bool isWhole = !counts && norm.columns == type.columns();
+  auto isThere = [&](Expr j) {
+    return isWhole ? Expr() : counts ? counts(j) : j < norm.columns;
+  };
+  Value apart = x;
+  if (counts) {
+    apart = b.map(type, x, [&](Elements e, Expr, Expr j) {
+      return select(isThere(j), e[0], 0);
+    });
+  }
+  if (norm.kind == NormKind::standard) {
+    double share = 1.0 / norm.columns;
+    Value sum = b.reduce(Combine::add, apart, type.getDistribution());
+    // After the row there is nothing, not even a distance from the mean.
+    apart = b.map(type, {apart, sum}, [&](Elements e, Expr, Expr j) {
+      return select(isThere(j), e[0] - e[1] * share, 0);
+    });
+  }
   Value squares =
       b.map(type, apart, [](Elements e, Expr, Expr) { return e[0] * e[0]; });
   Value total = b.reduce(Combine::add, squares, type.getDistribution());
-  Value factor = b.map(total.getType(), total, [&](Elements e, Expr, Expr) {
-    return b.compute<math::RsqrtOp>(fma(e[0], share, eps));
-  });
-  return b.map(type, {apart, factor},
+  return b.map(type, {apart, emitFactors(b, total, norm)},
                [](Elements e, Expr, Expr) { return e[0] * e[1]; });
 }
 

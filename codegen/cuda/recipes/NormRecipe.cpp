@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "codegen/cuda/Recipe.h"
+#include "codegen/cuda/Sm80.h"
 #include "codegen/cuda/recipes/CudaKernels.h"
 #include "codegen/cuda/recipes/GroupEmitter.h"
 #include "dialect/Shapes.h"
@@ -13,27 +14,89 @@ namespace hova {
 
 using Elements = KernelBuilder::Elements;
 
+/// Whether a tile has the columns of one head, or of the only one.
+static bool holdsOneHead(LayerNormOp norm, CudaScheduleAttr schedule) {
+  return norm.getHeads() == 1 || schedule.getColumns() == norm.getHeadWidth();
+}
+
+/// Head after head of tiles that have all of them.
+static Value emitHeads(GroupEmitter &e, LayerNormOp norm, Value rows,
+                       const RowNorm &ofHead) {
+  auto type = cast<TileType>(rows.getType());
+  auto addHead = [&](Expr head, ValueRange before) -> KernelBuilder::Values {
+    auto isOf = [&](Expr column) { return column / ofHead.columns == head; };
+    Value own = emitNormalised(e.b, rows, ofHead, isOf);
+    // A number that is none stays in its head.
+    return {e.b.map(type, {own, before[0]}, [&](Elements x, Expr, Expr j) {
+      return select(isOf(j), x[0], x[1]);
+    })};
+  };
+  return e.b.loop(norm.getHeads(), e.b.fill(type, 0), addHead)[0];
+}
+
+/// The elements of the gain or the bias, which all heads have, that a tile
+/// needs.
+static Value loadOfHead(GroupEmitter &e, LayerNormOp norm, Value vector,
+                        GroupPlace place) {
+  if (!vector) {
+    return {};
+  }
+  int64_t width = norm.getHeadWidth();
+  if (holdsOneHead(norm, e.schedule)) {
+    if (norm.getHeads() > 1) {
+      place.column = 0;
+      place.columnsInside = true;
+    }
+    return e.load(vector, shapeOf(norm.getResult()), place);
+  }
+  TileType type =
+      place.type.with({1, place.type.columns()}, getElementTypeOrSelf(vector),
+                      place.type.getDistribution());
+  return e.b.gather(type, e.matrix(vector),
+                    [&](Expr i, Expr j) { return std::pair(i, j % width); });
+}
+
 /// The norm of a tile of f32, after whose columns there is 0.
 static Value emitNorm(GroupEmitter &e, LayerNormOp norm, Value rows,
                       const GroupPlace &place) {
-  ArrayRef<int64_t> shape = shapeOf(norm.getResult());
   // What is on its way while the sums are exchanged.
-  Value gain, bias;
-  if (norm.getGain()) {
-    gain = e.load(norm.getGain(), shape, place);
-    bias = e.load(norm.getBias(), shape, place);
+  Value gain = loadOfHead(e, norm, norm.getGain(), place);
+  Value bias = loadOfHead(e, norm, norm.getBias(), place);
+  RowNorm ofHead = {norm.getKind(), norm.getHeadWidth(),
+                    norm.getEps().convertToDouble()};
+  Value result = holdsOneHead(norm, e.schedule)
+                     ? emitNormalised(e.b, rows, ofHead)
+                     : emitHeads(e, norm, rows, ofHead);
+  if (gain && bias) {
+    return e.b.map(
+        place.type, {result, gain, bias},
+        [](Elements x, Expr, Expr) { return fma(x[0], x[1], x[2]); });
   }
-  Value result =
-      emitNormalised(e.b, rows, shape.back(), norm.getEps().convertToDouble());
-  if (!gain) {
-    return result;
+  if (gain) {
+    return e.b.map(place.type, {result, gain},
+                   [](Elements x, Expr, Expr) { return x[0] * x[1]; });
   }
-  return e.b.map(place.type, {result, gain, bias},
-                 [](Elements x, Expr, Expr) { return fma(x[0], x[1], x[2]); });
+  return bias ? e.b.map(place.type, {result, bias},
+                        [](Elements x, Expr, Expr) { return x[0] + x[1]; })
+              : result;
 }
 
 namespace {
+/// A warp has a whole row, or one head of it where heads are as wide as tiles
+/// can be.
+/// Whether the norm is of whole rows.
+static bool hasOneHead(Operation *op) {
+  return cast<LayerNormOp>(op).getHeads() == 1;
+}
+
 struct NormRecipe : RowsRecipe<NormRecipe, LayerNormOp> {
+  CudaScheduleAttr chooseSchedule(Operation *op) const {
+    auto norm = cast<LayerNormOp>(op);
+    CudaScheduleAttr ofHead = scheduleColumns(op, norm.getHeadWidth());
+    bool isOfHead = norm.getHeads() > 1 && holdsOneHead(norm, ofHead) &&
+                    norm.getHeadWidth() <= kMostRowColumns;
+    return isOfHead ? ofHead : scheduleRows(op);
+  }
   void emitGroup(Operation *op, GroupEmitter &e) const {
     auto norm = cast<LayerNormOp>(op);
     GroupPlace place = e.tilePlace(op);
@@ -42,15 +105,18 @@ struct NormRecipe : RowsRecipe<NormRecipe, LayerNormOp> {
                    [&](Elements x, Expr, Expr) { return widen(e.b, x[0]); });
     e.finishAndStore(emitNorm(e, norm, rows, place), place);
   }
-  TileScope getHeldScope(Operation *) const { return TileScope::row; }
+  TileScope getHeldScope(Operation *op) const {
+    return hasOneHead(op) ? TileScope::row : TileScope::pair;
+  }
   OperandReads getReads(Operation *, unsigned index) const {
     return {/*placed=*/index == 0};
   }
 };
 
 struct NormJoin : CudaJoinOpInterface::ExternalModel<NormJoin, LayerNormOp> {
-  std::optional<CudaJoin> getJoin(Operation *) const {
-    return CudaJoin{TileScope::row};
+  std::optional<CudaJoin> getJoin(Operation *op) const {
+    return hasOneHead(op) ? std::optional(CudaJoin{TileScope::row})
+                          : std::nullopt;
   }
   Value emitOn(Operation *op, GroupEmitter &e, Value rows,
                const GroupPlace &place) const {

@@ -48,6 +48,28 @@ def plain_norm() -> Case:
       }""", [normed(x, 1e-5)], F32, "f32")
 
 
+def by_kind(heads: int, width: int, kind: str, gain: bool, bias: bool) -> Case:
+    """Each head over the root of its mean square, or its length; one has a number that is none, and stays alone with it."""
+    n = Numbers()
+    x = n.wide(2, 5, heads * width)
+    if heads > 1:
+        x = n.spoil(x, 1, 2, width + 4)
+    vectors = [n.wide(width) for _ in range(gain + bias)]
+    split = x.reshape(2, 5, heads, width)
+    square = (split * split).mean(-1, keepdims=True) if kind == "rms" else (split * split).sum(-1, keepdims=True)
+    y = split / np.sqrt(square) if kind == "l2" else split / np.sqrt(square + 0.125)
+    y = y * vectors[0] if gain else y
+    y = y + vectors[-1] if bias else y
+    names = {(True, True): ", %a, %b", (True, False): ", %a", (False, True): " bias(%a)", (False, False): ""}[gain, bias]
+    operands = "".join(f", %{name}: tensor<{width}xf32>" for name in "ab"[: gain + bias])
+    return case(n, f"""
+      !x = tensor<2x5x{heads * width}xf32>
+      func.func @main(%x: !x{operands}) -> !x {{
+        %y = hova.layer_norm %x{names} kind({kind}) {{eps = 0.125 : f64, heads = {heads} : i64}} : !x{f", tensor<{width}xf32>" if gain or bias else ""}
+        return %y : !x
+      }}""", [y.reshape(x.shape)], 2 * F32, "f32")
+
+
 def residual_norm() -> Case:
     """x + norm(y), as after a layer of SwinV2."""
     n = Numbers()
@@ -386,6 +408,12 @@ MODULES = {
     "heads of length one": lambda: unit_heads(True),
     "heads of length one, no gain": lambda: unit_heads(False),
     "norm without a gain": plain_norm,
+    "norm by mean square": lambda: by_kind(1, 100, "rms", True, False),
+    "norm by length": lambda: by_kind(1, 100, "l2", False, False),
+    "norm of heads as wide as a tile": lambda: by_kind(3, 64, "rms", True, True),
+    "norm of wide heads by length": lambda: by_kind(2, 128, "l2", False, True),
+    "norm of heads within a tile": lambda: by_kind(3, 26, "rms", True, False),
+    "norm of heads within a tile, by length": lambda: by_kind(3, 26, "l2", True, True),
     "norm with a residual": residual_norm,
     "logits of heads": lambda: head_logits("bf16", True, 3, 12, 20),
     "logits of heads in f16": lambda: head_logits("f16", False, 2, 36, 32),

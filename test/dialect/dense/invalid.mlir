@@ -41,7 +41,7 @@ func.func @linear_c3_result_has_all_columns(%x: tensor<2x9x64xf32>, %w: tensor<6
 
 // -----
 
-func.func @layer_norm_c1_gain_has_width(%x: tensor<2x9x64xf32>, %g: tensor<9xf32>, %b: tensor<9xf32>) {
+func.func @layer_norm_c2_gain_has_width(%x: tensor<2x9x64xf32>, %g: tensor<9xf32>, %b: tensor<9xf32>) {
   // expected-error@+1 {{'hova.layer_norm' op expects gain and bias of the width of x 2x9x64, got 9}}
   %r = hova.layer_norm %x, %g, %b {eps = 1.0e-6 : f64} : tensor<2x9x64xf32>, tensor<9xf32>
   return
@@ -49,7 +49,7 @@ func.func @layer_norm_c1_gain_has_width(%x: tensor<2x9x64xf32>, %g: tensor<9xf32
 
 // -----
 
-func.func @layer_norm_c2_eps_is_not_negative(%x: tensor<2x9x64xf32>, %g: tensor<64xf32>, %b: tensor<64xf32>) {
+func.func @layer_norm_c3_eps_is_not_negative(%x: tensor<2x9x64xf32>, %g: tensor<64xf32>, %b: tensor<64xf32>) {
   // expected-error@+1 {{'hova.layer_norm' op expects eps >= 0, got -1}}
   %r = hova.layer_norm %x, %g, %b {eps = -1.0 : f64} : tensor<2x9x64xf32>, tensor<64xf32>
   return
@@ -121,9 +121,25 @@ func.func @convert_c1_shape_stays(%x: tensor<2x9x64xf32>) {
 
 // -----
 
-func.func @layer_norm_c1_gain_and_bias_come_together(%x: tensor<2x9x64xf32>, %g: tensor<64xf32>) {
-  // expected-error@+1 {{'hova.layer_norm' op expects both of gain and bias or none, got gain}}
-  %r = "hova.layer_norm"(%x, %g) {eps = 1.0e-6 : f64, operandSegmentSizes = array<i32: 1, 1, 0>} : (tensor<2x9x64xf32>, tensor<64xf32>) -> tensor<2x9x64xf32>
+func.func @layer_norm_c1_heads_divide_width(%x: tensor<2x9x64xf32>) {
+  // expected-error@+1 {{'hova.layer_norm' op expects a last dimension divisible by 3 heads, got 2x9x64}}
+  %r = hova.layer_norm %x {eps = 1.0e-6 : f64, heads = 3 : i64} : tensor<2x9x64xf32>
+  return
+}
+
+// -----
+
+func.func @layer_norm_c2_bias_is_of_a_head(%x: tensor<2x9x64xf32>, %b: tensor<64xf32>) {
+  // expected-error@+1 {{'hova.layer_norm' op expects gain and bias of the width of a head of x 2x9x64, got 64}}
+  %r = hova.layer_norm %x bias(%b) {eps = 1.0e-6 : f64, heads = 4 : i64} : tensor<2x9x64xf32>, tensor<64xf32>
+  return
+}
+
+// -----
+
+func.func @layer_norm_c3_least_length_is_above_zero_in_f32(%x: tensor<2x9x64xf32>) {
+  // expected-error@+1 {{'hova.layer_norm' op expects eps > 0 in f32, got 1.000000e-60}}
+  %r = hova.layer_norm %x kind(l2) {eps = 1.0e-60 : f64} : tensor<2x9x64xf32>
   return
 }
 

@@ -57,6 +57,26 @@ std::vector<Bad> attributes() {
             R"({"name": "y", "op": "layer_norm", "input": "x", "eps": @1e-60})",
             "1e-60 is 0 in f32"),
       layer(
+          "least_length_of_zero",
+          R"({"name": "y", "op": "layer_norm", "kind": "l2", "input": "x", "eps": @0})",
+          "\"eps\" of kind l2 is the least length, and must be above 0"),
+      layer(
+          "mean_of_rows_by_length",
+          R"({"name": "y", "op": "layer_norm", "kind": "l2", "input": "x", "center": @true})",
+          "\"center\" has no meaning for kind l2"),
+      layer("norm_of_uneven_heads",
+            R"({"name": "y", "op": "layer_norm", "input": "x", "heads": @3})",
+            "cannot split a width of 8 into 3 heads: \"heads\" must divide the "
+            "width of \"input\""),
+      layer(
+          "norms_of_cosines",
+          R"({"name": "y", "op": "multi_head_attention", "input": "x", "heads": 2, "kind": "cosine", "query_norm": @"rms"})",
+          "kind cosine has queries and keys of length one"),
+      layer(
+          "norm_of_heads_with_no_least_length",
+          R"({"name": "y", "op": "multi_head_attention", "input": "x", "heads": 2, "query_norm": "l2", "norm_eps": @0})",
+          "\"norm_eps\" of kind l2 is the least length, and must be above 0"),
+      layer(
           "layout_of_a_learned_table",
           R"({"name": "y", "op": "positions", "input": "x", "kind": "learned", "layout": @"split"})",
           "\"layout\" has no meaning for kind learned"),

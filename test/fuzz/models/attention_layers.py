@@ -256,6 +256,18 @@ def head_widths(scope, attributes, model, kind):
     return heads, width
 
 
+def head_norms(scope, attributes):
+    """Norms of the heads of queries and of keys."""
+    kinds = ("none", "layer", "rms", "l2")
+    of_queries = scope.rng.choice(kinds)
+    attributes.put("query_norm", of_queries, "none", words=kinds)
+    of_keys = scope.rng.choice((of_queries,) + kinds)
+    attributes.put("key_norm", of_keys, of_queries, words=kinds)
+    if scope.chance(0.4):
+        attributes["norm_eps"] = scope.rng.choice((1e-5, 0.01))
+    attributes.put("norm_bias", scope.chance(0.5), True)
+
+
 def vertical(scope, attributes):
     on = scope.chance(0.35)
     if scope.chance(0.6):
@@ -298,6 +310,8 @@ def multi_head_attention(scope):
     bias = attributes.put("bias", scope.chance(0.7), True)
     attributes.put("key_bias", scope.chance(0.2) != bias, bias)
     attributes.put("output_bias", scope.chance(0.7), bias)
+    if kind != "cosine" and scope.chance(0.3):
+        head_norms(scope, attributes)
     attributes.put("horizontal", scope.chance(0.35), False)
     vertical(scope, attributes)
     slots = scores(scope, attributes, kind, head_width, keys)

@@ -53,7 +53,15 @@ def layer_norm(scope):
     if not x:
         return None
     attributes = Attributes(scope)
-    attributes.number("eps", (1e-5, 1e-6, 1e-12, 0.1), 1e-5)
+    lengths = scope.chance(0.2)
+    attributes.word("kind", ("l2",) if lengths else ("standard",), "standard")
+    if not lengths:
+        attributes.put("center", scope.chance(0.6), True)
+    attributes.number("eps", (1e-5, 1e-6, 1e-12, 0.1), 1e-12 if lengths else 1e-5)
+    attributes.put("gain", scope.chance(0.2 if lengths else 0.8), not lengths)
+    attributes.put("bias", scope.chance(0.2 if lengths else 0.6), not lengths)
+    heads = [d for d in divisors(x.shape[-1]) if d <= 16]
+    attributes.put("heads", scope.rng.choice(heads) if scope.chance(0.3) else 1, 1)
     return Layer({"input": x}, attributes, x.shape, grid=x.grid)
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from golden import oracle
 
 ACTIVATIONS = tuple(oracle.ACTIVATIONS)
+HEAD_NORMS = ("none", "layer", "rms", "l2")
 
 
 def linear(layer):
@@ -22,7 +23,18 @@ def linear(layer):
 
 
 def layer_norm(layer):
-    return layer.net.layer_norm(layer.path, layer.read("input"), layer.get("eps", 1e-5))
+    kind = layer.word("kind", ("standard", "l2"), "standard")
+    plain = kind == "l2"
+    return layer.net.layer_norm(
+        layer.path,
+        layer.read("input"),
+        layer.get("eps", 1e-12 if plain else 1e-5),
+        center=layer.get("center", not plain),
+        gain=layer.get("gain", not plain),
+        bias=layer.get("bias", not plain),
+        kind=kind,
+        heads=layer.get("heads", 1),
+    )
 
 
 def softmax(layer):
@@ -314,6 +326,10 @@ def multi_head_attention(layer):
         bias=bias,
         key_bias=layer.get("key_bias", bias),
         output_bias=layer.get("output_bias", bias),
+        query_norm=layer.word("query_norm", HEAD_NORMS, "none"),
+        key_norm=layer.word("key_norm", HEAD_NORMS, None),
+        norm_eps=layer.get("norm_eps"),
+        norm_bias=layer.get("norm_bias", True),
         horizontal=layer.get("horizontal", False),
         vertical=gate and {"width": gate},
         **kinds,

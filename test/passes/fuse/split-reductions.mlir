@@ -34,6 +34,20 @@ func.func @main(%x: tensor<1x20x512xbf16>, %w: tensor<512x64xbf16>) -> (tensor<1
 
 // -----
 
+// A norm of heads has no whole rows, and adds no parts as it reads; one that subtracts no mean does.
+// CHECK-LABEL: func.func @main
+// CHECK: hova.linear %
+// CHECK: hova.linear_parts
+func.func @main(%x: tensor<1x20x512xbf16>, %w: tensor<512x64xbf16>) -> (tensor<1x20x64xf32>, tensor<1x20x64xf32>) {
+  %y = hova.linear %x, %w : tensor<1x20x512xbf16>, tensor<512x64xbf16> -> tensor<1x20x64xf32>
+  %z = hova.linear %x, %w : tensor<1x20x512xbf16>, tensor<512x64xbf16> -> tensor<1x20x64xf32>
+  %m = hova.layer_norm %y {eps = 1.0e-6 : f64, heads = 2 : i64} : tensor<1x20x64xf32>
+  %n = hova.layer_norm %z kind(rms) {eps = 1.0e-6 : f64} : tensor<1x20x64xf32>
+  return %m, %n : tensor<1x20x64xf32>, tensor<1x20x64xf32>
+}
+
+// -----
+
 // Many tiles fill a machine; parts have whole turns of the loop; columns that are read apart are the product's.
 // CHECK-LABEL: func.func @main
 // CHECK-NOT: hova.linear_parts

@@ -72,6 +72,32 @@ module {
 
 // -----
 
+// So does one that subtracts no mean. Norms of heads are a kernel of their own, with what is element-wise on them.
+// CHECK-LABEL: func.func @main
+// CHECK: hova.kernel
+// CHECK: hova.add
+// CHECK: hova.layer_norm {{.*}} kind(rms)
+// CHECK-NEXT: hova.yield
+// CHECK: hova.kernel
+// CHECK: hova.layer_norm {{.*}} kind(l2) {{.*}}heads = 4
+// CHECK-NEXT: hova.activation
+// CHECK: hova.yield
+// CHECK-NOT: hova.kernel
+// CHECK: return
+module {
+  func.func @main(%x: tensor<1x4x32xf32> {hova.name = "x"}, %residual: tensor<1x4x32xf32> {hova.name = "residual"})
+      -> (tensor<1x4x32xf32> {hova.name = "y"}) {
+    %gain = hova.weight "gain" : tensor<32xf32>
+    %r = hova.add %x, %residual {hova.site = {kind = "add", path = "r"}} : tensor<1x4x32xf32>, tensor<1x4x32xf32>
+    %n = hova.layer_norm %r, %gain kind(rms) {eps = 1.0e-6 : f64, hova.site = {kind = "norm", path = "n"}} : tensor<1x4x32xf32>, tensor<32xf32>
+    %u = hova.layer_norm %n kind(l2) {eps = 1.0e-6 : f64, heads = 4 : i64, hova.site = {kind = "norm", path = "u"}} : tensor<1x4x32xf32>
+    %g = hova.activation gelu_erf %u {hova.site = {kind = "activation", path = "g"}} : tensor<1x4x32xf32>
+    return %g : tensor<1x4x32xf32>
+  }
+}
+
+// -----
+
 // A block has rows of one head of an attention, of which it makes that head's logits. What scales heads by them needs those of all.
 // CHECK-LABEL: func.func @main
 // CHECK: hova.kernel
