@@ -56,8 +56,8 @@ struct RotaryTables {
   std::string pairs;
 };
 
-/// The values "cosines" and "sines" and the attribute "pairs" of a layer; nothing
-/// where it has none, or after a mistake.
+/// The values "cosines" and "sines" and the attribute "pairs" of a layer;
+/// nothing where it has none, or after a mistake.
 std::optional<RotaryTables> readRotaryTables(LayerContext &layer);
 
 /// The heads of x [batch, N, heads*width] with their pairs rotated.

@@ -150,8 +150,8 @@ static RotateOp partnerOf(OpOperand &use) {
 }
 
 namespace {
-/// What makes the columns of queries or keys, which may be put in another order:
-/// nothing else reads them, and they are computed of weights.
+/// What makes the columns of queries or keys, which may be put in another
+/// order: nothing else reads them, and they are computed of weights.
 struct Source {
   LinearOp linear;
   LayerNormOp norm; ///< of each head; null: none

@@ -226,7 +226,8 @@ struct KeySummaryRecipe
     KeySummaryWriter(e, cast<KeySummaryOp>(op)).write();
   }
   OperandReads getReads(Operation *op, unsigned index) const {
-    bool isTable = op->getOperand(index) == cast<KeySummaryOp>(op).getFeatures();
+    bool isTable =
+        op->getOperand(index) == cast<KeySummaryOp>(op).getFeatures();
     return {/*placed=*/false, /*transposed=*/isTable};
   }
 };

@@ -63,11 +63,11 @@ static Value emitSums(GroupEmitter &e, LinearOp op,
                       const GroupEmitter::Place &place) {
   Operation *scaling = scalingOf(op);
   Value sums =
-      scaling ? emitScaledProduct(e, op, cast<CudaJoinOpInterface>(scaling),
-                                  place)
-              : emitProduct(e.b, e.schedule, e.matrix(op.getX()),
-                            e.matrix(op.getWeight()), place.row, place.column,
-                            /*isTransposed=*/true, e.rowMap(op.getX()));
+      scaling
+          ? emitScaledProduct(e, op, cast<CudaJoinOpInterface>(scaling), place)
+          : emitProduct(e.b, e.schedule, e.matrix(op.getX()),
+                        e.matrix(op.getWeight()), place.row, place.column,
+                        /*isTransposed=*/true, e.rowMap(op.getX()));
   if (!op.getBias()) {
     return sums;
   }
@@ -205,7 +205,8 @@ struct LinearPartsRecipe
   }
   OperandReads getReads(Operation *op, unsigned index) const {
     return {/*placed=*/index == 0,
-            /*transposed=*/index == 1 && !cast<LinearPartsOp>(op).getTransposed()};
+            /*transposed=*/index == 1 &&
+                !cast<LinearPartsOp>(op).getTransposed()};
   }
 };
 

@@ -279,7 +279,8 @@ struct SummaryAttentionRecipe
     }
   }
   OperandReads getReads(Operation *op, unsigned index) const {
-    bool isTable = op->getOperand(index) == cast<SummaryAttentionOp>(op).getFeatures();
+    bool isTable =
+        op->getOperand(index) == cast<SummaryAttentionOp>(op).getFeatures();
     return {/*placed=*/false, /*transposed=*/isTable};
   }
 };

@@ -280,8 +280,7 @@ void describeModel(const Arguments &arguments, Session &session,
   llvm::raw_string_ostream os(options.packArguments);
   auto add = [&](llvm::StringRef word) { os << shellWord(word); };
   // A description out of a folder has those of its tensors.
-  auto [folder, description] =
-      llvm::StringRef(options.origin.file).rsplit('/');
+  auto [folder, description] = llvm::StringRef(options.origin.file).rsplit('/');
   add(folder);
   const auto &parameters = session.program().parameters;
   auto task = llvm::find_if(
