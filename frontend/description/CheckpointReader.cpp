@@ -303,7 +303,8 @@ std::optional<StepSpec> SpecReader::readStep(const Node &node,
 std::optional<StepSpec> SpecReader::readNamedStep(const Node &node,
                                                   const NameScope &scope) {
   checkKeys(node,
-            {"transpose", "reshape", "slice", "concatenate", "split", "absorb"},
+            {"transpose", "reshape", "slice", "concatenate", "split", "add",
+             "multiply", "absorb"},
             "a step");
   if (node.members.size() != 1) {
     error(node, "a step has one key");
@@ -317,6 +318,13 @@ std::optional<StepSpec> SpecReader::readNamedStep(const Node &node,
     step.kind =
         key == "reshape" ? StepSpec::Kind::Reshape : StepSpec::Kind::Transpose;
     step.numbers = readNumbers(value, scope);
+  } else if (key == "add" || key == "multiply") {
+    step.kind = key == "add" ? StepSpec::Kind::Add : StepSpec::Kind::Multiply;
+    auto number = setting(value, SettingKind::Number, scope);
+    if (!number) {
+      return std::nullopt;
+    }
+    step.numbers = {std::move(*number)};
   } else if (key == "slice") {
     readSlice(value, step, scope);
   } else if (key == "absorb") {

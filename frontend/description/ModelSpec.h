@@ -177,10 +177,20 @@ struct BlockSpec {
 
 /// One step of a checkpoint rule.
 struct StepSpec {
-  enum class Kind { Transpose, Reshape, Slice, Concatenate, Split, Absorb };
+  enum class Kind {
+    Transpose,
+    Reshape,
+    Slice,
+    Concatenate,
+    Split,
+    Add,
+    Multiply,
+    Absorb
+  };
   Kind kind = Kind::Transpose;
   const reader::Node *node = nullptr;
   /// Axes of a transposition (empty: the last two), dimensions of a reshape,
+  /// the one number that is added to every element or multiplied with it, or
   /// factors of channels and, after them, as many summands.
   std::vector<Setting> numbers;
   /// Axis of slice, concatenate and split.

@@ -1,8 +1,10 @@
-//===- CheckpointSteps.cpp - Steps from tensors to weights ----------------===//
+//===- CheckpointSteps.cpp - What rules do with tensors -------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0
 //
 // Every step first computes shapes; values follow only where they are present.
+// Most steps move elements, and some are arithmetic: libraries store a gain as
+// what is added to 1.
 //
 //===----------------------------------------------------------------------===//
 
@@ -90,16 +92,19 @@ public:
   llvm::Error run(const StepSpec &step, std::vector<Piece> &pieces);
 
 private:
+  llvm::Error apply(const StepSpec &step, Piece &piece);
   llvm::Error transpose(const StepSpec &step, Piece &piece);
   llvm::Error reshape(const StepSpec &step, Piece &piece);
   llvm::Error slice(const StepSpec &step, Piece &piece);
   llvm::Error split(const StepSpec &step, std::vector<Piece> &pieces);
+  llvm::Error calculate(const StepSpec &step, Piece &piece);
   llvm::Error concatenate(const StepSpec &step, std::vector<Piece> &pieces);
   llvm::Error absorb(const StepSpec &step, std::vector<Piece> &pieces);
 
-  llvm::Expected<Scalar> valueOf(const Setting &setting);
+  llvm::Expected<Scalar> evaluate(const Setting &setting);
   llvm::Expected<std::vector<double>> realsOf(const std::vector<Setting> &list);
   llvm::Expected<int64_t> number(const Setting &setting);
+  llvm::Expected<double> real(const Setting &setting);
   llvm::Expected<size_t> axisOf(const std::optional<Setting> &setting,
                                 const Shape &shape);
 
@@ -108,7 +113,7 @@ private:
   const std::optional<size_t> wanted;
 };
 
-llvm::Expected<Scalar> StepRunner::valueOf(const Setting &setting) {
+llvm::Expected<Scalar> StepRunner::evaluate(const Setting &setting) {
   Lookup lookup = [&](std::string_view name) -> const Scalar * {
     auto found = program.parameters.find(std::string(name));
     return found == program.parameters.end() ? nullptr : &found->second;
@@ -121,11 +126,11 @@ llvm::Expected<Scalar> StepRunner::valueOf(const Setting &setting) {
   if (!value) {
     return llvm::createStringError(failure.message);
   }
-  return std::move(*value);
+  return *value;
 }
 
 llvm::Expected<int64_t> StepRunner::number(const Setting &setting) {
-  llvm::Expected<Scalar> value = valueOf(setting);
+  llvm::Expected<Scalar> value = evaluate(setting);
   if (!value) {
     return value.takeError();
   }
@@ -139,21 +144,28 @@ llvm::Expected<std::vector<double>>
 StepRunner::realsOf(const std::vector<Setting> &list) {
   std::vector<double> reals;
   for (const Setting &setting : list) {
-    llvm::Expected<Scalar> value = valueOf(setting);
+    llvm::Expected<double> value = real(setting);
     if (!value) {
       return value.takeError();
     }
-    double real = value->is(Scalar::Kind::Integer)
-                      ? static_cast<double>(value->integer)
-                      : value->real;
-    bool isNumber =
-        value->is(Scalar::Kind::Integer) || value->is(Scalar::Kind::Real);
-    if (!isNumber || !std::isfinite(real)) {
-      return llvm::createStringError("a number of a step is not finite");
-    }
-    reals.push_back(real);
+    reals.push_back(*value);
   }
   return reals;
+}
+
+llvm::Expected<double> StepRunner::real(const Setting &setting) {
+  llvm::Expected<Scalar> value = evaluate(setting);
+  if (!value) {
+    return value.takeError();
+  }
+  std::string problem =
+      value->isNumber()
+          ? problemInF32(value->real)
+          : "a step needs a number, got " + value->str();
+  if (!problem.empty()) {
+    return llvm::createStringError(problem);
+  }
+  return value->real;
 }
 
 llvm::Expected<size_t> StepRunner::axisOf(const std::optional<Setting> &setting,
@@ -405,6 +417,40 @@ llvm::Error StepRunner::absorb(const StepSpec &step,
   return llvm::Error::success();
 }
 
+/// Rounds each element once.
+llvm::Error StepRunner::calculate(const StepSpec &step, Piece &piece) {
+  llvm::Expected<double> by = real(step.numbers.front());
+  if (!by) {
+    return by.takeError();
+  }
+  if (!piece.values) {
+    return llvm::Error::success();
+  }
+  bool adds = step.kind == StepSpec::Kind::Add;
+  HostTensor result(HostTensor::Element::F32, piece.shape);
+  const float *x = piece.values->as<float>();
+  std::transform(
+      x, x + result.size(), result.mutableAs<float>(), [&](double element) {
+        return static_cast<float>(adds ? element + *by : element * *by);
+      });
+  piece.values = std::move(result);
+  return llvm::Error::success();
+}
+
+llvm::Error StepRunner::apply(const StepSpec &step, Piece &piece) {
+  switch (step.kind) {
+  case StepSpec::Kind::Transpose:
+    return transpose(step, piece);
+  case StepSpec::Kind::Reshape:
+    return reshape(step, piece);
+  case StepSpec::Kind::Add:
+  case StepSpec::Kind::Multiply:
+    return calculate(step, piece);
+  default:
+    return slice(step, piece);
+  }
+}
+
 llvm::Error StepRunner::run(const StepSpec &step, std::vector<Piece> &pieces) {
   if (step.kind == StepSpec::Kind::Split) {
     return split(step, pieces);
@@ -416,11 +462,7 @@ llvm::Error StepRunner::run(const StepSpec &step, std::vector<Piece> &pieces) {
     return absorb(step, pieces);
   }
   for (Piece &piece : pieces) {
-    llvm::Error error =
-        step.kind == StepSpec::Kind::Transpose ? transpose(step, piece)
-        : step.kind == StepSpec::Kind::Reshape ? reshape(step, piece)
-                                               : slice(step, piece);
-    if (error) {
+    if (llvm::Error error = apply(step, piece)) {
       return error;
     }
   }

@@ -241,6 +241,8 @@ Value stepSchema() {
                                {"slice", std::move(slice)},
                                {"concatenate", either("integer")},
                                {"split", either("integer")},
+                               {"add", either("number")},
+                               {"multiply", either("number")},
                                {"absorb", std::move(absorb)}});
   named["minProperties"] = 1;
   named["maxProperties"] = 1;

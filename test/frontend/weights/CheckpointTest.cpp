@@ -119,6 +119,44 @@ TEST(Checkpoint, concatenates) {
   EXPECT_EQ(l.values("a.weight"), (std::vector<float>{0, 0, 1, 1, 2, 3}));
 }
 
+TEST(Checkpoint, adds_to_elements_and_multiplies_them_in_turn) {
+  Loaded l(
+      withRule(
+          R"({"to": "a.weight", "from": "w", "apply": [{"multiply": 0.5}, "transpose", {"add": 1}, {"multiply": "2 * 3 / 4"}]})"),
+      safetensors({{"w", {{3, 2}}}}));
+  ASSERT_EQ(l.status, ModelStatus::Ok) << l.messages;
+  EXPECT_EQ(l.values("a.weight"),
+            (std::vector<float>{1.5f, 3, 4.5f, 2.25f, 3.75f, 5.25f}));
+}
+
+TEST(Checkpoint, calculates_with_parameters_and_numbers_alone) {
+  auto load = [](const std::string &steps) {
+    return Loaded(R"({"hova": 1, "name": "m",
+ "parameters": {"offset": -0.5, "word": "'none'"},
+ "inputs": {"x": {"shape": [1, 3]}},
+ "layers": [{"name": "a", "op": "linear", "input": "x", "width": 1, "bias": false}],
+ "outputs": {"y": "a"}, "checkpoints": {"lib": {"rules": [
+  {"to": "a.weight", "from": "w", "apply": [)" +
+                      steps + "]}]}}}",
+                  safetensors({{"w", {{3, 1}}}}), "lib");
+  };
+  Loaded named = load(R"({"add": "2 * offset"})");
+  ASSERT_EQ(named.status, ModelStatus::Ok) << named.messages;
+  EXPECT_EQ(named.values("a.weight"), (std::vector<float>{-1, 0, 1}));
+  const std::pair<const char *, const char *> wrong[] = {
+      {R"({"add": "word"})", "got none"},
+      {R"({"multiply": "1 / (0.5 + offset) ** 1"})", "division by zero"},
+      {R"({"multiply": "2e38 / -offset"})", "beyond the largest number of f32"},
+      {R"({"add": true})", "expected a number or an expression, got a boolean"},
+      {R"({"add": 1, "multiply": 2})", "a step has one key"}};
+  for (auto [steps, message] : wrong) {
+    Loaded refused = load(steps);
+    EXPECT_EQ(refused.status, ModelStatus::Rejected);
+    EXPECT_NE(refused.messages.find(message), std::string::npos)
+        << refused.messages;
+  }
+}
+
 TEST(Checkpoint, splits_by_capture) {
   const char *const description = R"({"hova": 1, "name": "m",
  "inputs": {"x": {"shape": [1, 2, 4]}},

@@ -101,7 +101,8 @@ the tensors "from" of the file:
   "[bert.]a.weight"   a prefix that is there if a name of the file begins so
   "apply"             steps in turn: "transpose", {"transpose": [axes]},
                       {"reshape": [sizes]}, {"concatenate": axis}, {"split": axis},
-                      {"slice": {"axis": 0, "start": 0, "end": 10}}
+                      {"slice": {"axis": 0, "start": 0, "end": 10}},
+                      {"add": number}, {"multiply": number}
   "constant"          instead of "from": the weight is this number
   "ignore"            names that the file may have besides, with *
   "set"               parameters of the description that this source needs; a
