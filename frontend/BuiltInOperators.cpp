@@ -35,6 +35,7 @@ std::map<std::string, LayerBuilder> builtInBuilders() {
       {"pad", buildPad},
       {"reshape", buildReshape},
       {"weight", buildWeight},
+      {"constant", buildConstant},
       {"feed_forward", buildFeedForward},
       {"embedding", buildEmbedding},
       {"positions", buildPositions},

@@ -22,6 +22,7 @@
 #include "dialect/program/ProgramOps.h"
 #include "dialect/token/TokenOps.h"
 #include "frontend/reader/Suggest.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "llvm/ADT/StringMap.h"
 
 using namespace mlir;
@@ -104,6 +105,20 @@ static Operation *importWindowOffsets(OperationImport &op) {
       {op.integer("reference_height"), op.integer("reference_width")});
   return WindowOffsetsOp::create(op.builder, op.loc, op.result(), windowOf(op),
                                  reference);
+}
+
+/// The elements, each rounded once.
+static Operation *importConstant(OperationImport &op) {
+  const ConstantTable &table = *op.constant();
+  DenseElementsAttr elements;
+  if (table.dtype == DType::I32) {
+    SmallVector<int32_t> integers(table.elements.begin(), table.elements.end());
+    elements = DenseElementsAttr::get(op.result(), ArrayRef(integers));
+  } else {
+    SmallVector<float> numbers(table.elements.begin(), table.elements.end());
+    elements = DenseElementsAttr::get(op.result(), ArrayRef(numbers));
+  }
+  return arith::ConstantOp::create(op.builder, op.loc, elements);
 }
 
 static Operation *importWindowClasses(OperationImport &op) {
@@ -195,6 +210,7 @@ static llvm::StringMap<OperationImporter> &importers() {
       {"window_bias", importWindowBias},
       {"window_offsets", importWindowOffsets},
       {"window_classes", importWindowClasses},
+      {"constant", importConstant},
       {"attention", importAttention},
   };
   return all;

@@ -66,6 +66,10 @@ public:
   /// What an attention says of its scores, which reads the operands "captured";
   /// null where it says nothing.
   const ScoreProgram *scores() const { return program.scoresOf(op); }
+  /// The elements of a constant; null of other operations.
+  const ConstantTable *constant() const {
+    return program.findConstant(op.result);
+  }
   /// The enumerator that a word names, as `symbolizePoolKind` finds it.
   template <typename Enum>
   Enum word(const char *name,

@@ -321,6 +321,10 @@ void SpecReader::readAttribute(const Member &member, const AttributeInfo &info,
     readScore(value, info.name, layer, scope);
     return;
   }
+  if (info.kind == AttributeInfo::Kind::Elements) {
+    readElements(value, info.name, layer, scope);
+    return;
+  }
   if (auto parsed = setting(value, settingKind(info.kind), scope, info.words)) {
     layer.attributes[info.name] = std::move(*parsed);
   }

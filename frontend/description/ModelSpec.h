@@ -82,7 +82,7 @@ struct ValueUse {
   }
 };
 
-/// What an attention says of its scores.
+/// What an attention says of its scores, or a constant of its elements.
 struct ScoreSpec {
   const reader::Node *node = nullptr;
   Expression expression;
@@ -147,6 +147,8 @@ struct LayerSpec {
   std::map<std::string, std::vector<Setting>> shapes;
   /// Attributes that are expressions of a score.
   std::map<std::string, ScoreSpec> scores;
+  /// What a constant says of its elements; null of other layers.
+  std::shared_ptr<const ScoreSpec> elements;
   std::map<std::string, GateSpec> gates;
   /// Attributes that are paths of weights.
   std::map<std::string, std::pair<const reader::Node *, PathTemplate>> paths;

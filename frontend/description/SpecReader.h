@@ -156,6 +156,12 @@ private:
                       const NameScope &scope);
   bool checkRead(const Node &node, const Reference &reference,
                  const NameScope &scope);
+  void readElements(const Node &node, const std::string &name, LayerSpec &layer,
+                    const NameScope &scope);
+  std::optional<Expression> parseElements(const Node &node,
+                                          const std::string &name);
+  bool checkElementName(const Node &node, const NameUse &use, size_t rank,
+                        const NameScope &scope);
   void readBlockUse(const Node &node, LayerSpec &layer, const NameScope &scope);
   void readConditions(const Node &node, LayerSpec &layer,
                       const NameScope &scope);

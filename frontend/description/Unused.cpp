@@ -44,6 +44,7 @@ private:
   void useBlock(const Setting &block);
   void useSettings(const LayerSpec &layer, Uses &uses);
   void useScore(const ScoreSpec &score, Uses &uses);
+  void useElements(const ScoreSpec &elements, Uses &uses);
   void useLayers(const std::vector<LayerSpec> &layers, Uses &uses);
   void useSections(Uses &uses);
   void useCheckpoints(Uses &uses);
@@ -144,6 +145,16 @@ void UnusedNames::useScore(const ScoreSpec &score, Uses &uses) {
   }
 }
 
+/// A parameter that an index hides counts as used: few are called so. What is
+/// read is a constant or a list.
+void UnusedNames::useElements(const ScoreSpec &elements, Uses &uses) {
+  use(elements.expression.names(), uses);
+  for (const auto &read : elements.expression.reads()) {
+    use({elements.node, *read}, uses);
+    uses.scalars.insert(read->base);
+  }
+}
+
 void UnusedNames::useLayers(const std::vector<LayerSpec> &layers, Uses &uses) {
   for (const LayerSpec &layer : layers) {
     useSettings(layer, uses);
@@ -164,6 +175,9 @@ void UnusedNames::useLayers(const std::vector<LayerSpec> &layers, Uses &uses) {
     }
     for (const auto &score : layer.scores) {
       useScore(score.second, uses);
+    }
+    if (layer.elements) {
+      useElements(*layer.elements, uses);
     }
     // Only a repetition reads itself, and nobody else may.
     if (!known && layer.repeat) {

@@ -38,7 +38,9 @@ struct AttributeInfo {
     Sides,
     /// An expression of a score, in a string: a number, or a boolean if it is
     /// about what is kept.
-    Score
+    Score,
+    /// A number, or an expression of the indices of an element, in a string.
+    Elements
   };
   std::string name;
   Kind kind = Kind::Integer;

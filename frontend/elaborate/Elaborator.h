@@ -47,6 +47,15 @@ struct Entity {
   std::shared_ptr<ScopeMap> inside;
 };
 
+/// What all constants of a program may take together: elements, each once if
+/// constants are the same, and terms that are evaluated for them.
+struct ConstantBudget {
+  static constexpr int64_t mostElements = int64_t(1) << 22;
+  static constexpr int64_t mostSteps = int64_t(1) << 25;
+  int64_t elementsLeft = mostElements;
+  int64_t stepsLeft = mostSteps;
+};
+
 /// Where a layer is expanded.
 struct Environment {
   ScopeMap *scope = nullptr;
@@ -214,6 +223,9 @@ private:
   std::map<std::string, std::string, std::less<>> weightPaths;
   /// Paths of layers that a mistake has kept from being built.
   std::set<std::string, std::less<>> unbuilt;
+  ConstantBudget constantBudget;
+  /// Those that were computed, by what makes them.
+  std::map<std::string, ConstantPtr, std::less<>> constants;
   const int64_t mostUnits;
   int64_t unitsLeft;
   bool exhausted = false;

@@ -252,6 +252,11 @@ bool LayerContext::expectRows(const char *role, ValueRef ids, int64_t rows) {
       return false;
     }
   }
+  if (const ConstantTable *table =
+          elaborator.program->findConstant(ids.number())) {
+    return !isOutside(static_cast<int64_t>(table->low),
+                      static_cast<int64_t>(table->high) + 1);
+  }
   return !isOutside(0, type(ids).below);
 }
 

@@ -174,6 +174,9 @@ public:
   ValueRef sharedWeight(const char *name);
   /// The path that such an attribute names; empty after a mistake.
   std::string sharedPath(const char *name);
+  /// A value whose elements the layer says, as an expression of their
+  /// indices: numbers or integers, as `type` is. Poison after a mistake.
+  ValueRef constant(ValueType type);
   /// A frozen weight whose numbers are those of blocks of tokens.
   ValueRef blockTable(const std::string &below, Shape shape, BlockTable table);
   /// An operation; its path is `below` that of the layer. The mnemonic of
@@ -201,6 +204,9 @@ private:
   /// An integer of an attribute, within its bounds.
   int64_t integerOf(const Setting &setting, const char *name,
                     int64_t otherwise);
+  /// The elements of a constant; null after a mistake.
+  ConstantPtr elementsOf(const ScoreSpec &spec, const ValueType &type);
+  ConstantPtr constantNamed(const ScoreSpec &spec, const Reference &reference);
   /// The value of an attribute; nothing where it is not given, or after a
   /// mistake.
   std::optional<Scalar> scalar(const char *name);

@@ -153,6 +153,16 @@ struct ProgramLayer {
   int result = -1;
 };
 
+/// The elements of a constant, row by row, with all digits: integers are exact.
+struct ConstantTable {
+  DType dtype = DType::F32;
+  Shape shape;
+  std::vector<double> elements;
+  /// The least and the largest.
+  double low = 0, high = 0;
+};
+using ConstantPtr = std::shared_ptr<const ConstantTable>;
+
 struct ProgramInput {
   std::string name;
   int value = -1;
@@ -180,6 +190,8 @@ struct Program {
   /// an input or a weight.
   std::vector<ProgramOperation> operations;
   std::vector<std::shared_ptr<const ScoreProgram>> scores;
+  /// By the values that they are; those that are the same are one table.
+  std::map<int, ConstantPtr> constants;
   /// The results of an operation besides its first, with the dialect's names
   /// for them, by the number of the first.
   std::map<int, std::vector<std::pair<std::string, int>>> furtherResults;
@@ -191,6 +203,12 @@ struct Program {
   furtherResultsOf(const ProgramOperation &operation) const;
 
   const ProgramWeight *findWeight(std::string_view name) const;
+
+  /// Null of values that are no constants.
+  const ConstantTable *findConstant(int value) const {
+    auto found = constants.find(value);
+    return found == constants.end() ? nullptr : found->second.get();
+  }
 
   /// Null of operations that have no scores.
   const ScoreProgram *scoresOf(const ProgramOperation &operation) const {

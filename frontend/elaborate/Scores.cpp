@@ -23,6 +23,11 @@ std::optional<IntegerSpan> Elaborator::spanOf(ValueRef value) const {
   if (type.below > 0) {
     return IntegerSpan{0, type.below - 1};
   }
+  const ConstantTable *table = program->findConstant(value.number());
+  if (table && table->dtype == DType::I32) {
+    return IntegerSpan{static_cast<int64_t>(table->low),
+                       static_cast<int64_t>(table->high)};
+  }
   for (const ProgramInput &input : program->inputs) {
     if (input.value == value.number() && input.range) {
       return IntegerSpan{(*input.range)[0], (*input.range)[1] - 1};

@@ -130,8 +130,8 @@ using Operator = Node::Operator;
 /// Evaluates a tree; the first failure ends it.
 class Evaluator {
 public:
-  Evaluator(const Lookup &lookup, TextError &error)
-      : lookup(lookup), error(error) {}
+  Evaluator(const Lookup &lookup, TextError &error, const ReadElement *read)
+      : lookup(lookup), error(error), read(read) {}
 
   std::optional<Scalar> visit(const Node &node);
 
@@ -161,8 +161,13 @@ private:
   std::optional<bool> condition(const Node &node);
   std::optional<Scalar> number(const Node &node);
 
+  std::optional<Scalar> readElement(const Node &node);
+  std::optional<Scalar> sum(const Node &node);
+  std::optional<Scalar> callAdded(const Node &node);
+
   const Lookup &lookup;
   TextError &error;
+  const ReadElement *read;
 };
 
 std::optional<bool> Evaluator::condition(const Node &node) {
@@ -428,9 +433,68 @@ std::optional<Scalar> Evaluator::call(const Node &node) {
     return real(node, std::tanh(value->real));
   case Operator::Sigmoid:
     return real(node, 1 / (1 + std::exp(-value->real)));
+  case Operator::Sine:
+    return real(node, std::sin(value->real));
+  case Operator::Cosine:
+    return real(node, std::cos(value->real));
   default:
     return exact ? value : rounded(node, *value);
   }
+}
+
+std::optional<Scalar> Evaluator::readElement(const Node &node) {
+  if (!read) {
+    return fail(node, "an element of a value is known in a program alone");
+  }
+  std::vector<Scalar> indices;
+  for (const auto &operand : node.operands) {
+    std::optional<Scalar> index = number(*operand);
+    if (!index) {
+      return std::nullopt;
+    }
+    indices.push_back(std::move(*index));
+  }
+  return (*read)(node, indices, error);
+}
+
+std::optional<Scalar> Evaluator::callAdded(const Node &node) {
+  std::vector<double> numbers;
+  for (const auto &operand : node.operands) {
+    std::optional<Scalar> value = number(*operand);
+    if (!value) {
+      return std::nullopt;
+    }
+    numbers.push_back(value->real);
+  }
+  return real(node, node.function->compute(numbers));
+}
+
+/// Of integers exact, of numbers one after the other.
+std::optional<Scalar> Evaluator::sum(const Node &node) {
+  std::optional<Scalar> count = visit(*node.operands[0]);
+  if (!count) {
+    return std::nullopt;
+  }
+  Scalar counter = Scalar::ofInteger(0), total = counter;
+  Lookup inner = [&](std::string_view name) -> const Scalar * {
+    return name == node.literal.text ? &counter : lookup(name);
+  };
+  Evaluator terms(inner, error, read);
+  Node addition;
+  addition.op = Operator::Add;
+  addition.begin = node.begin;
+  addition.end = node.end;
+  for (int64_t i = 0; i < count->integer; ++i) {
+    counter = Scalar::ofInteger(i);
+    std::optional<Scalar> term = terms.number(*node.operands[1]);
+    std::optional<Scalar> next =
+        term ? arithmetic(addition, total, *term) : std::nullopt;
+    if (!next) {
+      return std::nullopt;
+    }
+    total = std::move(*next);
+  }
+  return total;
 }
 
 std::optional<Scalar> Evaluator::visit(const Node &node) {
@@ -443,7 +507,11 @@ std::optional<Scalar> Evaluator::visit(const Node &node) {
                  : fail(node, "unknown name \"" + node.literal.text + "\"");
   }
   case Operator::Read:
-    return fail(node, "an element of a value is known in a program alone");
+    return readElement(node);
+  case Operator::Sum:
+    return sum(node);
+  case Operator::Call:
+    return callAdded(node);
   case Operator::Element:
     return element(node);
   case Operator::Count: {
@@ -485,8 +553,9 @@ std::optional<Scalar> Evaluator::visit(const Node &node) {
 } // namespace
 
 std::optional<Scalar> evaluate(const Expression::Node &node,
-                               const Lookup &lookup, TextError &error) {
-  return Evaluator(lookup, error).visit(node);
+                               const Lookup &lookup, TextError &error,
+                               const ReadElement *read) {
+  return Evaluator(lookup, error, read).visit(node);
 }
 
 std::optional<Scalar> Expression::evaluate(const Lookup &lookup,

@@ -7,7 +7,8 @@
 // ("encoder.{index}.attn"), and scores, which are expressions that read
 // elements of values too ("score + bias[head, query - key + 31]"). They are
 // parsed once, where the document is read, and evaluated as often as a block is
-// used.
+// used. Constants are expressions of the indices of their elements ("cos(row *
+// rate[column])"), which are evaluated for each.
 //
 //===----------------------------------------------------------------------===//
 
@@ -91,6 +92,11 @@ public:
   static std::optional<Expression> parseScore(std::string_view text,
                                               TextError &error);
 
+  /// The same for the elements of a constant, which may read elements of values
+  /// and have still more functions.
+  static std::optional<Expression> parseConstant(std::string_view text,
+                                                 TextError &error);
+
   /// The same for what a parameter becomes by the keys of a configuration:
   /// names are keys, `rope.theta` is a key of the object that `rope` is.
   static std::optional<Expression> parseKeys(std::string_view text,
@@ -110,6 +116,7 @@ public:
 
   /// For those who know what a node is (ExpressionNode.h).
   const Node &tree() const { return *root; }
+  const std::shared_ptr<const Node> &sharedTree() const { return root; }
 
   /// How many numbers, names and operators it has.
   size_t terms() const { return nodes; }

@@ -11,6 +11,7 @@
 #define HOVA_FRONTEND_EXPRESSION_EXPRESSIONNODE_H
 
 #include "frontend/expression/Expression.h"
+#include "frontend/expression/Functions.h"
 
 namespace hova::frontend {
 
@@ -46,27 +47,42 @@ struct Expression::Node {
     // Of lists, which scores do not know.
     Count,
     Element,
-    // Of scores alone.
+    // Of scores and constants.
     Exponential,
     Logarithm,
     Tangent,
     Sigmoid,
-    Read
+    Read,
+    // Of constants alone.
+    Sine,
+    Cosine,
+    Sum,
+    // A function that was added, which scores do not know.
+    Call
   };
 
   Operator op = Operator::Literal;
-  /// The value of a literal; the name, as text, of a name.
+  /// The value of a literal; the name, as text, of a name, and of what counts
+  /// in a sum, whose operands are how far it does and what is added.
   Scalar literal;
   std::vector<std::shared_ptr<const Node>> operands;
   /// The value of a read, whose indices are the operands.
   std::shared_ptr<const Reference> reference;
+  /// Of a call.
+  const ExpressionFunction *function = nullptr;
   size_t begin = 0;
   size_t end = 0;
 };
 
-/// The value of a part of an expression; see Expression::evaluate.
+/// The element that a node reads at indices; on failure fills the error.
+using ReadElement = std::function<std::optional<Scalar>(
+    const Expression::Node &, const std::vector<Scalar> &, TextError &)>;
+
+/// The value of a part of an expression; see Expression::evaluate. Without
+/// `read` no element of a value is known.
 std::optional<Scalar> evaluate(const Expression::Node &node,
-                               const Lookup &lookup, TextError &error);
+                               const Lookup &lookup, TextError &error,
+                               const ReadElement *read = nullptr);
 
 } // namespace hova::frontend
 

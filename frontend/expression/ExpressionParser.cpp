@@ -7,6 +7,7 @@
 #include "frontend/expression/ExpressionParser.h"
 #include "frontend/reader/Text.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cmath>
 #include <cstdlib>
@@ -25,11 +26,15 @@ struct Function {
   Operator op;
   size_t fewest;
   size_t most;
-  /// Scores have more functions, but no lists.
-  enum Users { All, Scores, Others } users = All;
+  /// Scores have more functions, but no lists; constants have all.
+  enum Users { All, Scores, Others, Constants } users = All;
 
   bool isKnown(Language language) const {
-    return users == All || (users == Scores) == (language == Language::Scores);
+    if (users == All || language == Language::Constants) {
+      return true;
+    }
+    return users != Constants &&
+           (users == Scores) == (language == Language::Scores);
   }
 };
 
@@ -48,6 +53,9 @@ constexpr Function functions[] = {
     {"log", Operator::Logarithm, 1, 1, Function::Scores},
     {"tanh", Operator::Tangent, 1, 1, Function::Scores},
     {"sigmoid", Operator::Sigmoid, 1, 1, Function::Scores},
+    {"sin", Operator::Sine, 1, 1, Function::Constants},
+    {"cos", Operator::Cosine, 1, 1, Function::Constants},
+    {"sum", Operator::Sum, 3, 3, Function::Constants},
 };
 
 /// "if, min and max", as far as the language has them.
@@ -57,6 +65,10 @@ std::string functionNames(Language language) {
     if (function.isKnown(language)) {
       names.push_back(function.name);
     }
+  }
+  if (language != Language::Scores) {
+    std::vector<std::string> added = addedFunctionNames();
+    names.insert(names.end(), added.begin(), added.end());
   }
   std::string list = names.front();
   for (size_t i = 1; i < names.size(); ++i) {
@@ -82,6 +94,11 @@ bool isName(std::string_view name) {
     }
   }
   return true;
+}
+
+bool ExpressionParser::knowsFunction(std::string_view name) {
+  return std::any_of(std::begin(functions), std::end(functions),
+                     [&](const Function &known) { return known.name == name; });
 }
 
 ExpressionParser::NodePtr
@@ -365,13 +382,20 @@ ExpressionParser::NodePtr ExpressionParser::word() {
       return call(i, begin);
     }
   }
+  const ExpressionFunction *added =
+      isCall ? findExpressionFunction(name) : nullptr;
+  if (added && language != Language::Scores) {
+    return callAdded(*added, begin);
+  }
   if (isCall) {
     error = {begin, at,
              "unknown function \"" + name + "\"; there are " +
                  functionNames(language)};
     return nullptr;
   }
-  if (language == Language::Scores && namesValue()) {
+  bool readsValues =
+      language == Language::Scores || language == Language::Constants;
+  if (readsValues && namesValue()) {
     at = end;
     return elementOf(std::move(name), begin);
   }
@@ -393,7 +417,8 @@ ExpressionParser::NodePtr ExpressionParser::elementOfList(NodePtr list,
   if (index && take(',')) {
     error = {begin, at,
              "a list has one index, and values cannot be read here, only in "
-             "the \"score\" and \"keep\" of an attention"};
+             "the \"score\" and \"keep\" of an attention, and constants in "
+             "the \"value\" of a constant"};
     return nullptr;
   }
   if (index && !take(']')) {
@@ -415,33 +440,84 @@ std::vector<ExpressionParser::NodePtr> ExpressionParser::list() {
   return operands;
 }
 
-ExpressionParser::NodePtr ExpressionParser::call(size_t index, size_t begin) {
-  const Function &function = functions[index];
+std::vector<ExpressionParser::NodePtr>
+ExpressionParser::callOperands(const std::string &name, size_t fewest,
+                               size_t most, size_t begin) {
   if (!take('(')) {
-    return failHere("'('");
+    failHere("'('");
+    return {};
   }
   if (++depth > maxDepth) {
-    return fail(tooDeep());
+    fail(tooDeep());
+    return {};
   }
   std::vector<NodePtr> operands = list();
   if (operands.empty()) {
-    return nullptr;
+    return {};
   }
   --depth;
   if (!take(')')) {
-    return failHere("',' or ')'");
+    failHere("',' or ')'");
+    return {};
   }
-  if (operands.size() < function.fewest || operands.size() > function.most) {
+  if (operands.size() < fewest || operands.size() > most) {
     error = {begin, at,
-             std::string(function.name) + " takes " +
-                 (function.most == anyNumber
-                      ? "one or more values"
-                      : std::to_string(function.most) +
-                            (function.most == 1 ? " value" : " values")) +
+             name + " takes " +
+                 (fewest != most ? "one or more values"
+                                 : std::to_string(most) +
+                                       (most == 1 ? " value" : " values")) +
                  ", got " + std::to_string(operands.size())};
+    return {};
+  }
+  return operands;
+}
+
+ExpressionParser::NodePtr ExpressionParser::call(size_t index, size_t begin) {
+  const Function &function = functions[index];
+  std::vector<NodePtr> operands =
+      callOperands(function.name, function.fewest, function.most, begin);
+  if (operands.empty()) {
     return nullptr;
   }
-  return make(function.op, begin, std::move(operands));
+  return function.op == Operator::Sum
+             ? sumOver(std::move(operands), begin)
+             : make(function.op, begin, std::move(operands));
+}
+
+ExpressionParser::NodePtr
+ExpressionParser::callAdded(const ExpressionFunction &function, size_t begin) {
+  std::vector<NodePtr> operands =
+      callOperands(function.name, function.values, function.values, begin);
+  if (operands.empty()) {
+    return nullptr;
+  }
+  auto node = std::make_shared<Expression::Node>(
+      *make(Operator::Call, begin, std::move(operands)));
+  node->function = &function;
+  return node;
+}
+
+ExpressionParser::NodePtr
+ExpressionParser::sumOver(std::vector<NodePtr> operands, size_t begin) {
+  const Expression::Node &counter = *operands[0];
+  if (counter.op != Operator::Name) {
+    error = {counter.begin, counter.end,
+             "sum takes a name that counts from 0, how far, and what is added, "
+             "as in sum(k, 8, table[row, k])"};
+    return nullptr;
+  }
+  std::string name = counter.literal.text;
+  // It means nothing outside of the sum, and nothing else inside of it.
+  uses.erase(std::remove_if(uses.begin(), uses.end(),
+                            [&](const NameUse &use) {
+                              return use.begin >= begin && use.name == name;
+                            }),
+             uses.end());
+  operands.erase(operands.begin());
+  auto node = std::make_shared<Expression::Node>(
+      *make(Operator::Sum, begin, std::move(operands)));
+  node->literal = Scalar::ofText(std::move(name));
+  return node;
 }
 
 std::optional<Expression> ExpressionParser::expression() {
@@ -479,6 +555,12 @@ std::optional<Expression> Expression::parseScore(std::string_view text,
                                                  TextError &error) {
   return parseWhole(
       ExpressionParser(text, error, ExpressionParser::Language::Scores));
+}
+
+std::optional<Expression> Expression::parseConstant(std::string_view text,
+                                                    TextError &error) {
+  return parseWhole(
+      ExpressionParser(text, error, ExpressionParser::Language::Constants));
 }
 
 std::optional<Expression> Expression::parseKeys(std::string_view text,

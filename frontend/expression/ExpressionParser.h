@@ -27,11 +27,14 @@ public:
   using NodePtr = std::shared_ptr<const Expression::Node>;
 
   /// What names are, and which functions there are.
-  enum class Language { Parameters, Keys, Scores };
+  enum class Language { Parameters, Keys, Scores, Constants };
 
   ExpressionParser(std::string_view text, TextError &error,
                    Language language = Language::Parameters)
       : text(text), error(error), language(language) {}
+
+  /// Whether one of the languages has a function of its own called so.
+  static bool knowsFunction(std::string_view name);
 
   /// An expression that ends at the first token that cannot belong to it.
   std::optional<Expression> expression();
@@ -89,6 +92,12 @@ private:
   NodePtr elementOfList(NodePtr list, size_t begin);
   /// Call of function number `index`; its name has been read.
   NodePtr call(size_t index, size_t begin);
+  NodePtr callAdded(const ExpressionFunction &function, size_t begin);
+  /// What is in the parentheses of a call; empty after a mistake.
+  std::vector<NodePtr> callOperands(const std::string &name, size_t fewest,
+                                    size_t most, size_t begin);
+  /// Of a sum, whose first operand is the name that counts in the others.
+  NodePtr sumOver(std::vector<NodePtr> operands, size_t begin);
   /// Expressions with commas between them; empty after a mistake.
   std::vector<NodePtr> list();
 

@@ -32,6 +32,7 @@ ValueRef buildFeedForward(LayerContext &layer);
 // Embeddings, positions, patches, pooling, padding (TokenLayers.cpp).
 ValueRef buildEmbedding(LayerContext &layer);
 ValueRef buildWeight(LayerContext &layer);
+ValueRef buildConstant(LayerContext &layer);
 ValueRef buildPositions(LayerContext &layer);
 ValueRef buildPatchEmbedding(LayerContext &layer);
 ValueRef buildClassToken(LayerContext &layer);

@@ -124,6 +124,13 @@ static ValueRef takeRows(LayerContext &layer, ValueRef x, ValueRef table,
                     {DType::F32, {tokens, layer.width(x)}});
 }
 
+ValueRef buildConstant(LayerContext &layer) {
+  Shape shape = layer.shapeAttribute("shape");
+  bool isInteger = layer.word("dtype", "f32") == "i32";
+  return layer.constant(
+      {isInteger ? DType::I32 : DType::F32, std::move(shape)});
+}
+
 ValueRef buildPositions(LayerContext &layer) {
   ValueRef x = layer.read("input");
   std::string kind = layer.word("kind", "");

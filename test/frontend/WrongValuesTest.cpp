@@ -35,6 +35,7 @@ const std::map<std::string, std::string> layers = {
     {"reshape", R"("input": "x", "shape": [64])"},
     {"feed_forward", R"("input": "x", "hidden": 4)"},
     {"weight", R"("trainable": true, "batch": 4, "shape": [8])"},
+    {"constant", R"("trainable": true, "value": 2, "shape": [8])"},
     {"embedding", R"("input": "ids", "vocab": 4, "width": 4)"},
     {"positions",
      R"("input": "x", "kind": "sinusoid", "base": 100, "offset": 1)"},
@@ -90,6 +91,11 @@ Words wrongFor(const AttributeInfo &info) {
   case Kind::Score:
     add({"true", "1", "0.5", "\"'text'\"", "\"x\"", "\"x[0, 0]\"",
          "\"x[0, 0, 0.5]\"", "\"x[0, 0, 8]\"", "\"x[0][0, 0]\""});
+    break;
+  case Kind::Elements:
+    add({"true", "1e39", "\"'text'\"", "\"on\"", "\"x\"", "\"x[0, 0, 0]\"",
+         "\"row\"", "\"index1\"", "\"sum(1, 2, 3)\"", "\"sum(k, index0, k)\"",
+         "\"log(index0 - 3)\"", "\"if(index0 > 6, 1 / 0, 1)\""});
     break;
   case Kind::Shape:
     add({"true", "1", "0.5", "[0]", "[-1]", "[0.5]", "[true]", "[\"half\"]",

@@ -113,6 +113,11 @@ def expressions(terms):
     )
 
 
+def constants(shape, value, before=""):
+    """One constant that nothing reads."""
+    return model(before + '{"name": "c", "op": "constant", "shape": %s, "value": "%s"},' % (shape, value) + SCALE % ("y", "x"))
+
+
 def sources(count):
     """Checkpoint sources."""
     entries = many('"s%d": {"set": {"n": %d}, "rules": []}', count)
@@ -157,6 +162,16 @@ BOMBS = {
     "long expressions": lambda: expressions(680),
     "expressions left out": lambda: model('{"name": "y", "block": "b", "input": "x", "repeat": 200000}',
         blocks='"b": {"inputs": ["a"], "layers": [' + many('{"name": "l%d", "op": "scale", "input": "a", "by": 1, "if": "' + "+".join(["0"] * 2000) + ' > 1"}', 1000) + '], "output": "l0"}'),
+    # Of constants, which are computed while they are checked.
+    "elements of constants": lambda: constants("[2048, 2048]", "if(row < column, 'a' == 'b', true) and false or 1 + row * column"),
+    "elements that are computed": lambda: constants("[1000, 1000]", "sin(row) ** cos(column) + tanh(log(1 + row) * exp(-column / 1000)) ** 2.5"),
+    "sums of sums": lambda: constants("[1]", "sum(i, 300, sum(j, 300, sum(k, 60, sin(i) * cos(j + k))))"),
+    "sums of long text": lambda: constants("[1]", "sum(i, 400000, if('" + "a" * 4000 + "' == 'b', 1, 0))"),
+    "reads of constants": lambda: constants("[1000, 1500]", "first[row + column]", '{"name": "first", "op": "constant", "shape": [2500], "value": "index0"},'),
+    "many constants": lambda: model(many('{"name": "l%d", "op": "constant", "shape": [40, 1], "value": "%d + row"}', 30000) + "," + SCALE % ("y", "x")),
+    "repeated constants": lambda: model('{"name": "y", "block": "b", "input": "x", "repeat": 200000}',
+        blocks='"b": {"inputs": ["a"], "layers": [{"name": "c", "op": "constant", "shape": [1, 1], "value": "' + "+".join(["index + row"] * 200)
+        + '"}, {"name": "d", "op": "add", "inputs": ["a", "c"]}], "output": "d"}'),
     "checkpoint sources": lambda: sources(300000),
     # As full as the limits allow.
     "1,000 inputs and outputs": lambda: model(SCALE % ("y", "i0"), inputs=wide_inputs(1000))[:-1].replace('"o": "y"', many('"o%d": "y"', 1000)) + "}",
@@ -239,6 +254,7 @@ DEAREST = [
     "repetitions of nothing",
     "names of the longest kind",
     "60,000 layers",
+    "elements that are computed",
     "50,000 wrong uses of blocks",
     "400,000 operands written down",
     "240,000 objects of one",

@@ -26,6 +26,7 @@ class Case:
     def __init__(self, name):
         self.name = name
         self.net = Net(name)
+        self.parameters = {}
         self.inputs = {}
         self.ranges = {}
         self.layers = []
@@ -62,9 +63,11 @@ class Case:
             }
             if name in self.ranges:
                 inputs[name]["range"] = self.ranges[name]
+        parameters = {"parameters": self.parameters} if self.parameters else {}
         return {
             "hova": 1,
             "name": self.name,
+            **parameters,
             "inputs": inputs,
             "layers": self.layers,
             "outputs": {name: layer for name, (layer, _) in self.outputs.items()},

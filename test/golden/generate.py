@@ -16,6 +16,7 @@ import sys
 import numpy as np
 
 import attention_cases
+import constant_cases
 import image_cases
 import layer_cases
 import model_cases
@@ -29,7 +30,7 @@ FOLDER = pathlib.Path(__file__).parent / "vectors"
 
 def all_cases():
     for group in (attention_cases, performer_cases, window_cases, image_cases,
-                  layer_cases, rotary_cases, score_cases, model_cases):
+                  layer_cases, rotary_cases, score_cases, constant_cases, model_cases):
         yield from group.cases()
 
 

@@ -97,6 +97,9 @@ Value attributeSchema(const AttributeInfo &info) {
     schema["anyOf"] = Array{std::move(one), std::move(two)};
     break;
   }
+  case AttributeInfo::Kind::Elements:
+    schema["type"] = Array{"number", "string"};
+    break;
   case AttributeInfo::Kind::Shape:
     schema["type"] = "array";
     schema["items"] = either("integer");

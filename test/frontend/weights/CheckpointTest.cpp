@@ -157,6 +157,26 @@ TEST(Checkpoint, calculates_with_parameters_and_numbers_alone) {
   }
 }
 
+TEST(Checkpoint, has_no_constants) {
+  const char *const description = R"({"hova": 1, "name": "m",
+ "inputs": {"x": {"shape": [1, 3]}},
+ "layers": [{"name": "c", "op": "constant", "shape": [3], "value": "index0"},
+  {"name": "moved", "op": "add", "inputs": ["x", "c"]},
+  {"name": "a", "op": "linear", "input": "moved", "width": 1, "bias": false}],
+ "outputs": {"y": "a"}, "checkpoints": {"lib": {"rules": [
+  {"to": "{name}.weight", "from": "{name}"}]}}})";
+  Loaded renamed(description, safetensors({{"a", {{3, 1}}}}));
+  ASSERT_EQ(renamed.status, ModelStatus::Ok) << renamed.messages;
+  Loaded plain(description, safetensors({{"a.weight", {{3, 1}}}}));
+  ASSERT_EQ(plain.status, ModelStatus::Ok) << plain.messages;
+  // A tensor of that name is left over as any other.
+  Loaded more(description,
+              safetensors({{"a.weight", {{3, 1}}}, {"c.weight", {{3}}}}));
+  EXPECT_EQ(more.status, ModelStatus::Rejected);
+  EXPECT_NE(more.messages.find("left over: \"c.weight\""), std::string::npos)
+      << more.messages;
+}
+
 TEST(Checkpoint, splits_by_capture) {
   const char *const description = R"({"hova": 1, "name": "m",
  "inputs": {"x": {"shape": [1, 2, 4]}},

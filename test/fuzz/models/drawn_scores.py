@@ -6,6 +6,7 @@ Every integer is drawn with the range that it has, so that indices stay on their
 `min` and `max`, by `%`, or because the axis was made as long as the range.
 """
 
+import random
 from dataclasses import dataclass, field
 
 from scopes import numbers
@@ -266,6 +267,15 @@ class DrawnScores:
         self.before.append(entry)
         return f"{name}[{', '.join(places)}]"
 
+    def _bucket(self, length, place):
+        """An integer of a constant that only these scores read, and how many there may be."""
+        own = random.Random(f"{length} {place}")
+        count = own.choice((1, 3, 8))
+        name = f"bucket{len(self.scope.layers)}_{len(self.before)}"
+        value = f"min(index0 * {own.choice((1, 5))} % 11, {count - 1})"
+        self.before.append({"name": name, "op": "constant", "shape": [length], "dtype": "i32", "value": value})
+        return count, f"{name}[{place}]"
+
     def _table(self):
         """A number of a learned table or of a value."""
         known = self.scope.fits(lambda shape: True)
@@ -284,6 +294,8 @@ class DrawnScores:
             if length <= LONGEST:
                 shift = f" + {-index.low}" if index.low < 0 else f" - {index.low}"
                 place = index.text + (shift if index.low else "")
+                if random.Random(place).random() < 0.3:
+                    length, place = self._bucket(length, place)
                 if self.scope.chance(0.3):
                     return self._weight((length, heads), place, "head")
                 return self._weight((heads, length), "head", place)

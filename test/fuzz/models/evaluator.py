@@ -296,10 +296,11 @@ class BoundLayer:
         found = self.evaluator._flat(self.layer[role], self.scope)
         return [entity.value for entity in found]
 
-    def get(self, key, otherwise=None):
+    def get(self, key, otherwise=None, names=()):
+        """The value of an attribute; `names` are known beside those of the scope."""
         if key not in self.layer:
             return otherwise
-        return scalar(self.layer[key], self.scope.names)
+        return scalar(self.layer[key], {**self.scope.names, **dict(names)})
 
     def sizes(self, key):
         """A shape."""

@@ -38,6 +38,8 @@ FUNCTIONS = {
     "floor": math.floor,
     "ceil": math.ceil,
     "log2": math.log2,
+    "sin": math.sin,
+    "cos": math.cos,
 }
 
 

@@ -5,6 +5,8 @@
 No other layer reads it: what weights alone make cannot become an output.
 """
 
+import random
+
 from attributes import ACTIVATIONS, Attributes, size
 from scopes import MOST_NUMBERS, numbers
 
@@ -13,6 +15,16 @@ INITIALISERS = (
     {"kind": "uniform", "bound": 2},
     {"kind": "glorot"},
     {"kind": "constant", "value": -0.5},
+)
+
+
+# By the indices of an element, of which `I` is the first and `J` the last.
+CONSTANTS = (
+    "cos(I * 10 ** (-J / 8))",
+    "sin(I + 0.5) / (1 + J)",
+    "if((I + J) % 3 == 0, 1.5, max(J - 2 * I, -1) / 4)",
+    "2 ** (-8 * (J + 1) / 9) - floor(I / 2)",
+    -0.75,
 )
 
 
@@ -39,6 +51,10 @@ class LearnedUse:
         attributes["shape"] = [scope.say(n) if scope.chance(0.3) else n for n in shape]
         if batch is not None:
             attributes["batch"] = scope.say(batch)
+        # By numbers of its own: what a seed draws otherwise stays.
+        own = random.Random(f"{len(scope.layers)} {shape}")
+        if batch is None and own.random() < 0.2:
+            return self._constant(attributes, own)
         layer = {"name": scope.new_name("learned"), "op": "weight"} | attributes
         known = [name for name, other in scope.learned if other == tuple(shape)]
         if known and scope.chance(0.5):
@@ -58,6 +74,18 @@ class LearnedUse:
         while chain and scope.chance(0.3):
             name = self._link(name, shape)
         return name
+
+    def _constant(self, attributes, own):
+        """A value of the same shape that an expression says."""
+        last = len(attributes["shape"]) - 1
+        words = ("row", "column"), ("index0", f"index{last}")
+        names = words[0] if last == 1 and own.random() < 0.5 else words[1]
+        value = own.choice(CONSTANTS)
+        if isinstance(value, str):
+            value = value.replace("I", names[0]).replace("J", names[1])
+        layer = {"name": self.scope.new_name("constant"), "op": "constant"} | attributes
+        self.scope.layers.append(layer | {"value": value})
+        return layer["name"]
 
     def _fixed(self, shape):
         """An initialiser that makes the same numbers with any seed."""

@@ -116,6 +116,18 @@ def weight(layer):
     return value
 
 
+def constant(layer):
+    """Every element by its indices; numbers are of f32."""
+    shape = layer.sizes("shape")
+    value = np.empty(shape)
+    for place in np.ndindex(*shape):
+        indices = {f"index{axis}": i for axis, i in enumerate(place)}
+        if len(shape) == 2:
+            indices |= {"row": place[0], "column": place[1]}
+        value[place] = layer.get("value", names=indices)
+    return value.astype(np.int64 if layer.layer.get("dtype") == "i32" else np.float32)
+
+
 def initialised(init, shape):
     """What an initialiser makes that no seed decides; None of others."""
     kind = init.get("kind")
@@ -414,6 +426,7 @@ OPERATORS = {
     "pad": pad,
     "reshape": reshape,
     "weight": weight,
+    "constant": constant,
     "embedding": embedding,
     "positions": positions,
     "patch_embedding": patch_embedding,
