@@ -40,6 +40,7 @@ set(HOVA_PUBLIC_HEADERS
   frontend/attention/DenseAttention.h
   frontend/description/Vocabulary.h
   frontend/elaborate/LayerContext.h
+  frontend/expression/Functions.h
   frontend/layers/Parts.h
   passes/ExtensionPoints.h
   passes/Verdict.h

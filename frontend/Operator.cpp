@@ -33,6 +33,13 @@ void OperatorRegistry::add(AttentionKind kind,
   addImporters("kind of attention '" + name + "'", importers);
 }
 
+void OperatorRegistry::add(ExpressionFunction function) {
+  std::string wrong = addExpressionFunction(std::move(function));
+  if (!wrong.empty()) {
+    errors.push_back(std::move(wrong));
+  }
+}
+
 void OperatorRegistry::addImporters(const std::string &owner,
                                     const OperationImporters &importers) {
   for (const auto &[mnemonic, importer] : importers) {

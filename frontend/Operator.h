@@ -19,6 +19,7 @@
 //   static void addOperators(hova::frontend::OperatorRegistry &registry) {
 //     registry.add({myInfo(), buildMine, {{"mine.op", importMine}}});
 //     registry.add(myKind(), {{"mine.attention", importMyAttention}});
+//     registry.add(ExpressionFunction{"erf", 1, erfOfFirst});
 //   }
 //
 //   extern "C" LLVM_ATTRIBUTE_WEAK hova::frontend::PluginInfo
@@ -36,6 +37,7 @@
 
 #include "frontend/OperationImport.h"
 #include "frontend/attention/AttentionKind.h"
+#include "frontend/expression/Functions.h"
 #include "frontend/layers/Parts.h"
 #include "llvm/Config/llvm-config.h"
 
@@ -61,6 +63,8 @@ public:
   void add(Operator added);
   /// The same for a kind of attention, with importers of what it emits.
   void add(AttentionKind kind, const OperationImporters &importers = {});
+  /// The same for a function of the expressions of parameters and constants.
+  void add(ExpressionFunction function);
 
   /// What was wrong.
   const std::vector<std::string> &getErrors() const { return errors; }

@@ -416,6 +416,8 @@ static void addOperators(OperatorRegistry &registry) {
   addOperator<rows::LiarOp>(registry, "liar", "rows.liar");
   addOperator<rows::OddOp>(registry, "odd", "rows.odd");
   addOperator<rows::SwapOp>(registry, "swap", "rows.swap");
+  registry.add(ExpressionFunction{
+      "falling", 2, [](const auto &x) { return std::exp2(-x[0] / x[1]); }});
   addFaults(registry);
 }
 
