@@ -97,7 +97,8 @@ private:
 /// Of one head of a row, or of the row.
 static void normalizePiece(KernelEmitter &e, LayerNormOp op,
                            const RowPiece &piece) {
-  ArrayRef<int64_t> shape = shapeOf(op.getResult());
+  SmallVector<int64_t> shape(shapeOf(op.getResult()));
+  shape.back() = op.getHeadWidth();
   LayerNorm norm(op, [&](LayerNorm::Add add) {
     return piece.reduce(CombiningKind::ADD, add);
   });

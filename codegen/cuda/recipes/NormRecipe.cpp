@@ -47,7 +47,9 @@ static Value loadOfHead(GroupEmitter &e, LayerNormOp norm, Value vector,
       place.column = 0;
       place.columnsInside = true;
     }
-    return e.load(vector, shapeOf(norm.getResult()), place);
+    SmallVector<int64_t> shape(shapeOf(norm.getResult()));
+    shape.back() = width;
+    return e.load(vector, shape, place);
   }
   TileType type =
       place.type.with({1, place.type.columns()}, getElementTypeOrSelf(vector),
@@ -81,14 +83,14 @@ static Value emitNorm(GroupEmitter &e, LayerNormOp norm, Value rows,
               : result;
 }
 
-namespace {
-/// A warp has a whole row, or one head of it where heads are as wide as tiles
-/// can be.
 /// Whether the norm is of whole rows.
 static bool hasOneHead(Operation *op) {
   return cast<LayerNormOp>(op).getHeads() == 1;
 }
 
+namespace {
+/// A warp has a whole row, or one head of it where heads are as wide as tiles
+/// can be.
 struct NormRecipe : RowsRecipe<NormRecipe, LayerNormOp> {
   CudaScheduleAttr chooseSchedule(Operation *op) const {
     auto norm = cast<LayerNormOp>(op);
