@@ -17,7 +17,25 @@ TEXT = {
 }
 CLASSES = ["Model", "ForSequenceClassification", "ForTokenClassification", "ForMaskedLM"]
 
+# Positions are counted after padding's, which tokens may have too.
+ROBERTA = TEXT | {"pad_token_id": 1, "layer_norm_eps": 1e-5}
+ROBERTA_CHANGES = [
+    *({"hidden_act": kind} for kind in ("relu", "gelu_new", "silu")),
+    *({"pad_token_id": pad} for pad in (0, 4)),
+    *({key: value} for key, value in {"num_attention_heads": 8, "layer_norm_eps": 1e-2, "type_vocab_size": 1, "hidden_size": 32,
+                                      "intermediate_size": 32, "num_hidden_layers": 3, "position_embedding_type": "relative_key",
+                                      "is_decoder": True, "tie_word_embeddings": False, "max_position_embeddings": 16}.items()),
+]
+
+
+def typed(config):
+    return texts(config, config.type_vocab_size > 1)
+
+
 FAMILIES = [
+    Family("Roberta", ROBERTA, CLASSES, ROBERTA_CHANGES, typed),
+    Family("XLMRoberta", ROBERTA | {"type_vocab_size": 1}, CLASSES, ROBERTA_CHANGES[:3], typed),
+    Family("Camembert", ROBERTA, CLASSES[:2], [], typed),
     Family(
         "DistilBert",
         {"dim": 64, "n_layers": 2, "n_heads": 4, "hidden_dim": 96, "vocab_size": 120,
