@@ -28,6 +28,10 @@ ROBERTA_CHANGES = [
 ]
 
 
+T5 = {"d_model": 64, "d_kv": 16, "d_ff": 96, "num_layers": 2, "num_heads": 4, "vocab_size": 120,
+      "relative_attention_num_buckets": 8, "relative_attention_max_distance": 20}  # fmt: skip
+
+
 def typed(config):
     return texts(config, config.type_vocab_size > 1)
 
@@ -36,6 +40,20 @@ FAMILIES = [
     Family("Roberta", ROBERTA, CLASSES, ROBERTA_CHANGES, typed),
     Family("XLMRoberta", ROBERTA | {"type_vocab_size": 1}, CLASSES, ROBERTA_CHANGES[:3], typed),
     Family("Camembert", ROBERTA, CLASSES[:2], [], typed),
+    Family(
+        "MPNet", TEXT | {"pad_token_id": 1}, CLASSES,
+        [{"hidden_act": "relu"}, {"hidden_act": "silu"}, {"num_attention_heads": 8}, {"layer_norm_eps": 1e-2},
+         {"relative_attention_num_buckets": 16}, {"pad_token_id": 3}, {"intermediate_size": 32}, {"tie_word_embeddings": False}],
+        texts,
+    ),
+    Family(
+        "T5", T5, ["EncoderModel"],
+        [*({"feed_forward_proj": kind} for kind in ("gated-gelu", "gated-relu", "gelu", "gated-silu")),
+         {"relative_attention_num_buckets": 16}, {"relative_attention_max_distance": 8}, {"layer_norm_epsilon": 1e-2},
+         {"d_kv": 8}, {"num_heads": 2}, {"d_ff": 32}, {"num_layers": 3}],
+        texts,
+    ),
+    Family("MT5", T5, ["EncoderModel"], [{"feed_forward_proj": "relu"}], texts),
     Family(
         "DistilBert",
         {"dim": 64, "n_layers": 2, "n_heads": 4, "hidden_dim": 96, "vocab_size": 120,
