@@ -275,7 +275,7 @@ class BoundLayer:
         say of which.
         """
         role = next((r for r in ROLES if r in {**self.carried, **self.layer}), None)
-        if role is None:
+        if role is None or self.layer.get("op") == "constant":
             return None
         first = self.carried.get(role)
         if first is None:

@@ -84,6 +84,10 @@ class LearnedUse:
         if isinstance(value, str):
             value = value.replace("I", names[0]).replace("J", names[1])
         layer = {"name": self.scope.new_name("constant"), "op": "constant"} | attributes
+        if own.random() < 0.3:
+            layer["dtype"] = "f32"
+        if own.random() < 0.2:
+            layer["if"] = True
         self.scope.layers.append(layer | {"value": value})
         return layer["name"]
 
