@@ -164,7 +164,7 @@ LogicalResult LayerNormOp::evaluate(ArrayRef<HostTensor> operands,
     if (bias) {
       shift.emplace(*bias);
     }
-    int64_t width = getHeadWidth();
+    int64_t width = x.getShape().back() / static_cast<int64_t>(getHeads());
     auto eps = static_cast<T>(getEps().convertToDouble());
     for (int64_t at = 0; at < x.size(); at += width) {
       const T *from = input.data() + at;

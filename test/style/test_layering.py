@@ -59,7 +59,7 @@ FOLDERS = {
     "frontend/attention": {"frontend/description", "frontend/elaborate", "frontend/layers"},
     "frontend/weights": {"frontend/elaborate", "frontend/reader", "dialect", *FAMILIES},
     "frontend": {
-        *("frontend/attention", "frontend/description", "frontend/elaborate", "frontend/layers"),
+        *("frontend/attention", "frontend/description", "frontend/elaborate", "frontend/expression", "frontend/layers"),
         *("frontend/folder", "frontend/reader", "frontend/weights", "dialect", *FAMILIES),
     },
 }

@@ -25,9 +25,9 @@ static Value emitHeads(GroupEmitter &e, LayerNormOp norm, Value rows,
   auto type = cast<TileType>(rows.getType());
   auto addHead = [&](Expr head, ValueRange before) -> KernelBuilder::Values {
     auto isOf = [&](Expr column) { return column / ofHead.columns == head; };
-    Value own = emitNormalised(e.b, rows, ofHead, isOf);
+    Value normed = emitNormalised(e.b, rows, ofHead, isOf);
     // A number that is none stays in its head.
-    return {e.b.map(type, {own, before[0]}, [&](Elements x, Expr, Expr j) {
+    return {e.b.map(type, {normed, before[0]}, [&](Elements x, Expr, Expr j) {
       return select(isOf(j), x[0], x[1]);
     })};
   };

@@ -221,13 +221,6 @@ std::vector<Bad> shapes() {
           R"({"name": "a", "op": "multi_head_attention", "input": "x", "heads": 2}, {"name": "y", "op": "multi_head_attention", "input": "x", "heads": 2, "score_bias": "a.@scores"})",
           "\"a\" is not a block; it has no \"scores\""),
       layer(
-          "positions_beyond_the_table",
-          R"({"name": "v", "op": "padding_mask", "input": "ids"}, {"name": "p", "op": "position_ids", "valid": "v"}, {"name": "y", "op": "embedding", "input": @"p", "vocab": 4, "width": 3})",
-          "has rows 0 to 3, but the ids are in [0, 5)"),
-      layer("positions_of_numbers",
-            R"({"name": "y", "op": "position_ids", "valid": @"image"})",
-            "expects valid of shape [batch, N], got f32 [1, 3, 8, 8]"),
-      layer(
           "rows_masked_by_numbers",
           R"({"name": "y", "op": "mask_rows", "input": "x", "valid": @"ids"})",
           "expects valid of bool [2, 4], got i32 [2, 4]"),
@@ -376,8 +369,10 @@ std::vector<Bad> shapes() {
           "base_of_a_learned_table",
           R"({"name": "y", "op": "positions", "input": "x", "kind": "learned", "base": @100})",
           R"("base" has no meaning for kind learned)"),
-      layer("split_of_odd_width", R"({"name": "a", "op": "linear", "input": "x", "width": 7}, {"name": "y", "op": "positions", "input": "a", "kind": "sinusoid", "layout": @"split"})",
-            "layout split needs an even width"),
+      layer(
+          "split_of_odd_width",
+          R"({"name": "a", "op": "linear", "input": "x", "width": 7}, {"name": "y", "op": "positions", "input": "a", "kind": "sinusoid", "layout": @"split"})",
+          "layout split needs an even width"),
       layer(
           "omni_states_differ",
           R"({"name": "a", "op": "linear", "input": "x", "width": 4}, {"name": "y", "op": "omni_attention", "inputs": @["x", "a"], "heads": 2, "hidden": 4})",

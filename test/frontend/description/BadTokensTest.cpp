@@ -12,6 +12,13 @@ namespace {
 
 std::vector<Bad> all() {
   return {
+      layer("positions_of_numbers",
+            R"({"name": "y", "op": "position_ids", "valid": @"image"})",
+            "expects valid of shape [batch, N], got f32 [1, 3, 8, 8]"),
+      layer(
+          "positions_beyond_the_table",
+          R"({"name": "v", "op": "padding_mask", "input": "ids"}, {"name": "p", "op": "position_ids", "valid": "v"}, {"name": "y", "op": "embedding", "input": @"p", "vocab": 4, "width": 3})",
+          "has rows 0 to 3, but the ids are in [0, 5)"),
       layer(
           "kernel_of_three_numbers",
           R"({"name": "y", "op": "unfold", "input": "image", "kernel": @[3, 1, 1]})",

@@ -1,4 +1,4 @@
-# ===- test_own_families.py - What a description of a family can say --------------=== #
+# ===- test_user_families.py - What a description of a family can say --------------=== #
 # SPDX-License-Identifier: Apache-2.0
 """Small descriptions of a user: inputs of one tower, what null means, keys inside of objects."""
 
