@@ -160,7 +160,8 @@ def Hova_LayerNormOp : Hova_Op<"layer_norm", [Pure, AttrSizedOperandSegments,
       DefaultValuedAttr<ConfinedAttr<I64Attr, [IntPositive]>, "1">:$heads);
   let results = (outs Hova_Tensor:$result);
   let assemblyFormat = [{
-    $x custom<NormOperands>($gain, $bias) (`kind` `(` $kind^ `)`)? attr-dict
+    $x `` custom<NormOperands>($gain, $bias) (`kind` `(` $kind^ `)`)?
+    attr-dict
     `:` custom<NormTypes>(ref($gain), ref($bias), type($x), type($gain),
                           type($bias))
   }];

@@ -186,7 +186,9 @@ static llvm::SetVector<RotateOp> findMovable(ArrayRef<RotateOp> rotations,
                                              const WeightValues &weights) {
   llvm::SetVector<RotateOp> movable;
   for (RotateOp op : rotations) {
-    if (sourceOf(op, weights)) {
+    // The second head of an odd width begins with the second column of a pair.
+    bool isEven = shapeOf(op.getCosines())[1] % 2 == 0;
+    if (isEven && sourceOf(op, weights)) {
       movable.insert(op);
     }
   }

@@ -75,6 +75,7 @@ def cases():
     yield attention("rotary_grouped", 2, 6, 20, 4, 16, 12, key_value_heads=2,
                     causal=True, bias=False)
     yield attention("rotary_wide", 1, 33, 96, 2, 80, 80, key_value_heads=1, causal=True)
+    yield attention("rotary_odd_heads", 2, 7, 15, 3, 5, 4)
     yield attention("rotary_one_token", 2, 1, 8, 1, 8, 8)
     yield gated("gelu_tanh", bias=False)
     yield gated("sigmoid", width=6)

@@ -410,7 +410,7 @@ static void addOperator(OperatorRegistry &registry, const char *name,
 }
 
 static void addOperators(OperatorRegistry &registry) {
-  addOperator<rows::RotateOp>(registry, "rotate", "rows.rotate");
+  addOperator<rows::RotateOp>(registry, "rotate_by_row", "rows.rotate");
   addOperator<rows::CentreOp>(registry, "centre", "rows.centre");
   addOperator<rows::SingleOp>(registry, "single", "rows.single");
   addOperator<rows::LiarOp>(registry, "liar", "rows.liar");

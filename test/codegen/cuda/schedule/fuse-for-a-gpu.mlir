@@ -76,10 +76,10 @@ module {
 // CHECK-LABEL: func.func @main
 // CHECK: hova.kernel
 // CHECK: hova.add
-// CHECK: hova.layer_norm {{.*}} kind(rms)
+// CHECK: hova.layer_norm {{.*}} kind( rms)
 // CHECK-NEXT: hova.yield
 // CHECK: hova.kernel
-// CHECK: hova.layer_norm {{.*}} kind(l2) {{.*}}heads = 4
+// CHECK: hova.layer_norm {{.*}} kind( l2) {{.*}}heads = 4
 // CHECK-NEXT: hova.activation
 // CHECK: hova.yield
 // CHECK-NOT: hova.kernel
