@@ -15,14 +15,14 @@ namespace hova::test {
 
 /// A description around some layers, the last of which is called `y`. Inputs:
 /// `x` f32 [2, 4, 8], `ids` i32 [2, 4], `valid` bool [2, 4], `image` f32 [1, 3,
-/// 8, 8].
+/// 8, 8], `table` f32 [4, 2].
 inline std::string around(const std::string &layers,
                           const std::string &more = "") {
   return R"({"hova": 1, "name": "m",
  "parameters": {"n": 4, "half": 0.5, "on": true, "hidden": "2*n", "zero": 0,
    "kind": {"default": "softmax", "values": ["softmax", "additive"]}},
  "inputs": {"x": {"shape": [2, "n", 8]}, "ids": {"shape": [2, "n"], "dtype": "i32"},
-   "valid": {"shape": [2, "n"], "dtype": "bool"}, "image": {"shape": [1, 3, 8, 8]}},
+   "valid": {"shape": [2, "n"], "dtype": "bool"}, "image": {"shape": [1, 3, 8, 8]}, "table": {"shape": ["n", 2]}},
 )" + more +
          " \"layers\": [\n" + layers + "\n ],\n \"outputs\": {\"out\": \"y\"}}";
 }

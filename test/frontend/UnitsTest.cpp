@@ -73,6 +73,8 @@ const char *const layers[] = {
     R"({"name": "u", "op": "patch_embedding", "input": "image", "patch": 2, "width": 8},
        {"name": "y", "op": "multi_head_attention", "input": "u", "heads": 2, "window": 2, "shift": 1,
         "relative_bias": "continuous", "kind": "cosine"})",
+    R"({"name": "c", "op": "constant", "shape": [4, 2], "value": 1},
+       {"name": "y", "op": "rotate", "input": "x", "heads": 2, "cosines": "c", "sines": "c", "pairs": "neighbours"})",
     R"({"name": "y", "op": "head_reweight", "input": "x", "heads_input": "x", "heads": 2})",
     R"({"name": "y", "op": "channel_gate", "input": "x", "gated": "x"})",
     R"({"name": "y", "op": "omni_attention", "inputs": ["x", "x"], "heads": 2, "hidden": 5, "pool": "after_attention"})",

@@ -41,6 +41,8 @@ const std::map<std::string, std::string> layers = {
      R"("input": "x", "kind": "sinusoid", "base": 100, "offset": 1)"},
     {"patch_embedding", R"("input": "image", "patch": 4, "width": 4)"},
     {"class_token", R"("input": "x")"},
+    {"rotate",
+     R"("input": "x", "cosines": "table", "sines": "table", "heads": 2)"},
     {"unfold", R"("input": "image", "kernel": 2)"},
     {"windows", R"("input": "x", "window": 2, "grid_height": 2)"},
     {"merge_patches", R"("input": "x", "grid_height": 2)"},

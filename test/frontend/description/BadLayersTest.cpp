@@ -221,10 +221,6 @@ std::vector<Bad> shapes() {
           R"({"name": "a", "op": "multi_head_attention", "input": "x", "heads": 2}, {"name": "y", "op": "multi_head_attention", "input": "x", "heads": 2, "score_bias": "a.@scores"})",
           "\"a\" is not a block; it has no \"scores\""),
       layer(
-          "rows_masked_by_numbers",
-          R"({"name": "y", "op": "mask_rows", "input": "x", "valid": @"ids"})",
-          "expects valid of bool [2, 4], got i32 [2, 4]"),
-      layer(
           "sinusoid_of_a_vector",
           R"({"name": "y", "op": "linear", "input": "x", "width": 4, "init": {"bias": @{"kind": "sinusoid", "first": 0}}})",
           "a sinusoid initialiser needs a table, got the shape [4]"),

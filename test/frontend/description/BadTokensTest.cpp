@@ -73,6 +73,26 @@ std::vector<Bad> all() {
           "positions_of_ids",
           R"({"name": "y", "op": "positions", "input": "x", "valid": @"ids", "kind": "learned"})",
           "expects valid of bool [2, 4], got i32 [2, 4]"),
+      layer(
+          "rows_masked_by_numbers",
+          R"({"name": "y", "op": "mask_rows", "input": "x", "valid": @"ids"})",
+          "expects valid of bool [2, 4], got i32 [2, 4]"),
+      layer(
+          "rotation_of_other_tokens",
+          R"({"name": "c", "op": "constant", "shape": [5, 2], "value": 1}, {"name": "y", "op": "rotate", "input": "x", "heads": 2, "cosines": @"c", "sines": "c"})",
+          "needs a row for each of 4 tokens"),
+      layer(
+          "rotation_of_more_pairs_than_columns",
+          R"({"name": "c", "op": "constant", "shape": [4, 3], "value": 1}, {"name": "y", "op": "multi_head_attention", "input": "x", "heads": 2, "cosines": @"c", "sines": "c"})",
+          "has more pairs than the 4 columns of a head"),
+      layer(
+          "sines_of_other_pairs",
+          R"({"name": "c", "op": "constant", "shape": [4, 2], "value": 1}, {"name": "s", "op": "constant", "shape": [4, 1], "value": 1}, {"name": "y", "op": "rotate", "input": "x", "heads": 2, "cosines": "c", "sines": @"s"})",
+          "needs the shape of the cosines"),
+      layer(
+          "pairs_of_no_rotation",
+          R"({"name": "y", "op": "multi_head_attention", "input": "x", "heads": 2, "pairs": @"neighbours"})",
+          "\"pairs\" needs \"cosines\" and \"sines\""),
   };
 }
 
