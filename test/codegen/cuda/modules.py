@@ -476,7 +476,7 @@ MODULES = {
     "numbers of valid tokens": counted_position_ids,
     "difference": lambda: elements("hova.subtract", [(2, 3, 70), (3, 1)], np.subtract, ONCE),
     "swapped quotient": lambda: elements("hova.divide", [(2, 3, 70), (70,)], lambda x, y: y / x, ONCE, attributes=" {swapped}"),
-    "places along time": lambda: moved(
+    "squares of tokens along time": lambda: moved(
         "hova.unfold", [(2, 33, 5)], "{kernel = array<i64: 3, 1>, stride = array<i64: 2, 1>, padding = array<i64: 2, 0>,"
         " dilation = array<i64: 2, 1>, grid = array<i64: 33, 1>}", along_time),
     "largest of tokens": lambda: pool("max", 0.0),

@@ -292,6 +292,7 @@ NONE = {
     **{(recipe, "copy uncommitted"): "it copies nothing" for recipe in WITHOUT_SLOTS},
     **{(recipe, "fragment"): "no lane needs what another has" for recipe in WITHOUT_SLOTS if not recipe.startswith(ROWS)},
     ("squares of tokens", "fragment"): "each lane reads what was copied element by element",
+    ("squares of tokens along time", "fragment"): "each lane reads what was copied element by element",
     ("attention, heads of 9 and 7", "vector misaligned"): "its rows begin at any element of 16 bits, so that it moves one at a time",
     ("slice of columns", "vector misaligned"): "its rows begin at any element, so that it moves one at a time",
 }
