@@ -268,6 +268,35 @@ def head_norms(scope, attributes):
     attributes.put("norm_bias", scope.chance(0.5), True)
 
 
+def rotary(scope, attributes, reads, tokens, width):
+    """Tables of angles for heads of this width, where there are some. Whether it could."""
+    pairs = scope.rng.choice((1, max(1, width // 4), width // 2))
+
+    def table():
+        found = scope.pick(lambda s: s == (tokens, pairs))
+        return found or scope.fresh("angles", (tokens, pairs))
+
+    tables = {"cosines": table(), "sines": table()}
+    if width < 2 or not all(tables.values()):
+        return False
+    reads.update(tables)
+    kinds = ("halves", "neighbours")
+    attributes.put("pairs", scope.rng.choice(kinds), "halves", words=kinds)
+    return True
+
+
+def rotate(scope):
+    x = scope.pick()
+    heads = [d for d in divisors(x.shape[2]) if x.shape[2] // d >= 2] if x else []
+    if not heads:
+        return None
+    attributes, reads, count = Attributes(scope), {"input": x}, scope.rng.choice(heads)
+    attributes.put("heads", count)
+    if not rotary(scope, attributes, reads, x.shape[1], x.shape[2] // count):
+        return None
+    return Layer(reads, attributes, x.shape, grid=x.grid)
+
+
 def vertical(scope, attributes):
     on = scope.chance(0.35)
     if scope.chance(0.6):
@@ -312,6 +341,9 @@ def multi_head_attention(scope):
     attributes.put("output_bias", scope.chance(0.7), bias)
     if kind != "cosine" and scope.chance(0.3):
         head_norms(scope, attributes)
+    alike = kind != "additive" and shape[2] == shape[3]
+    if alike and head_width > 1 and scope.chance(0.3):
+        rotary(scope, attributes, reads, keys, head_width)
     attributes.put("horizontal", scope.chance(0.35), False)
     vertical(scope, attributes)
     slots = scores(scope, attributes, kind, head_width, keys)

@@ -36,6 +36,7 @@ DEMANDING = {
     "class_token",
     "multi_head_attention",
     "attention",
+    "rotate",
     "head_reweight",
     "channel_gate",
     "omni_attention",

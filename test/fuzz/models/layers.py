@@ -16,6 +16,7 @@ from attention_layers import (
     merge_patches,
     multi_head_attention,
     omni_attention,
+    rotate,
     put_grid,
     draw_grid,
 )
@@ -225,6 +226,7 @@ def feed_forward(scope):
     width = x.shape[-1] if scope.chance(0.7) else size(scope)
     attributes.put("width", width, x.shape[-1])
     attributes.put("bias", scope.chance(0.7), True)
+    attributes.put("gate", scope.chance(0.3), False)
     return Layer({"input": x}, attributes, with_last(x.shape, width))
 
 
@@ -442,6 +444,7 @@ LAYERS = {
     "padding_mask": padding_mask,
     "multi_head_attention": multi_head_attention,
     "attention": attention,
+    "rotate": rotate,
     "head_reweight": head_reweight,
     "channel_gate": channel_gate,
     "omni_attention": omni_attention,
@@ -464,6 +467,7 @@ ROW_LAYERS = (
     "positions",
     "multi_head_attention",
     "attention",
+    "rotate",
     "head_reweight",
     "channel_gate",
     "omni_attention",

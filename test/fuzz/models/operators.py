@@ -240,7 +240,21 @@ def feed_forward(layer):
         layer.word("activation", ACTIVATIONS, "relu"),
         layer.get("width", x.shape[-1]),
         layer.get("bias", True),
+        layer.get("gate", False),
     )
+
+
+def _rotary(layer):
+    """The angles that a layer reads, or None."""
+    cosines, sines = layer.read("cosines"), layer.read("sines")
+    pairs = layer.word("pairs", ("halves", "neighbours"), "halves")
+    tables = {"cosines": cosines, "sines": sines, "pairs": pairs}
+    return None if cosines is None else tables
+
+
+def rotate(layer):
+    x = layer.read("input")
+    return layer.net.keep(oracle.rotate(x, layer.get("heads"), **_rotary(layer)))
 
 
 def _score_options(layer):
@@ -342,6 +356,7 @@ def multi_head_attention(layer):
         key_norm=layer.word("key_norm", HEAD_NORMS, None),
         norm_eps=layer.get("norm_eps"),
         norm_bias=layer.get("norm_bias", True),
+        rotary=_rotary(layer),
         horizontal=layer.get("horizontal", False),
         vertical=gate and {"width": gate},
         **kinds,
@@ -439,6 +454,7 @@ OPERATORS = {
     "feed_forward": feed_forward,
     "multi_head_attention": multi_head_attention,
     "attention": attention,
+    "rotate": rotate,
     "head_reweight": head_reweight,
     "channel_gate": channel_gate,
     "omni_attention": omni_attention,
