@@ -49,8 +49,8 @@ The "value" of a constant is an expression of the indices of an element.
   "shape": ["length", 32], "value": "cos(row * base ** (-column / 32))"
 
   indices      index0, index1, ..; of two axes row and column too
-  functions    those of parameters and scores, and sin, cos; sum(k, 8, table[row, k])
-               adds up for k from 0 to 7
+  functions    those of parameters and scores, and sin, cos;
+               sum(k, 8, table[row, k]) adds up for k from 0 to 7
   elements     rate[column] of an earlier constant
 
 An error shows the column in the string. docs/description.md has sections on
