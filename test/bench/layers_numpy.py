@@ -32,7 +32,11 @@ class Layers:
     def layer_norm(self, x, path, eps):
         centred = x - x.mean(-1, keepdims=True)
         normed = centred / np.sqrt((centred**2).mean(-1, keepdims=True) + eps)
-        return normed * self.weights[f"{path}.gain"] + self.weights[f"{path}.bias"]
+        return normed * self.weights[f"{path}.gain"] + self.weights.get(f"{path}.bias", 0.0)
+
+    def rms_norm(self, x, path, eps):
+        square = (x**2).mean(-1, keepdims=True)
+        return x / np.sqrt(square + eps) * self.weights[f"{path}.gain"]
 
     def embedding(self, ids, name):
         return self.weights[name][ids]
@@ -94,6 +98,10 @@ class Layers:
     def repeat(self, x, times):
         return np.concatenate([x] * times)
 
+    def repeat_heads(self, x, times):
+        """[batch, G, N, width] -> [batch, G * times, N, width], each one in turn"""
+        return np.repeat(x, times, axis=1)
+
     def concat(self, parts, axis=-1):
         return np.concatenate(parts, axis=axis)
 
@@ -118,6 +126,9 @@ class Layers:
 
     def sigmoid(self, x):
         return 1 / (1 + np.exp(-x))
+
+    def silu(self, x):
+        return x * self.sigmoid(x)
 
     where = staticmethod(np.where)
     exp = staticmethod(np.exp)

@@ -35,6 +35,7 @@ CAPTION = ["width=24", "heads=2", "depth=2", "regions=6", "length=5", "feature_w
 LRA = ["width=24", "heads=2", "length=15", "batch=2"]
 OMNI = ["width=24", "heads=2", "depth=6", "length=12", "vocab=30"]
 LM = [*OMNI, "depth=3"]
+DECODER = ["width=24", "heads=4", "hidden=20", "depth=2", "length=9", "vocab=50", "batch=2"]
 
 CASES = [
     ("bert_base", BERT),
@@ -71,6 +72,16 @@ CASES = [
     ("omninet_lm", [*OMNI, "attend=full"]),
     ("omninet_lm", [*OMNI, "attend=full", "partition=3", "causal=block"]),
     ("omninet_lm", [*OMNI, "attend=performer", "partition=3", "pool=after_attention"]),
+    ("llama", [*DECODER, "groups=2"]),
+    ("llama", [*DECODER, "theta=50.0"]),
+    ("qwen3", [*DECODER, "head=8", "groups=1"]),
+    ("modernbert", [*DECODER, "depth=4", "window=6", "local_theta=100.0"]),
+    ("dinov2", ["width=24", "heads=2", "depth=2", "image=64", "batch=2"]),
+    (
+        "siglip",
+        ["image_width=24", "image_heads=2", "image_depth=2", "image_hidden=20"]
+        + ["image=64", "batch=2", "tower=image", "task=embed"],
+    ),
     ("encoder", ["tokens=7", "width=24", "heads=3"]),
     ("token_performer", ["tokens=9", "width=8", "features=5"]),
     ("causal_performer", ["tokens=130", "width=16", "heads=2"]),
@@ -78,8 +89,9 @@ CASES = [
 
 
 def description(name):
-    examples = SOURCE / f"examples/models/{name}.json"
-    return examples if examples.exists() else SOURCE / f"tools/bench/{name}.json"
+    folders = ("examples/models", "frontend/models", "tools/bench")
+    files = [SOURCE / folder / f"{name}.json" for folder in folders]
+    return next(file for file in files if file.exists())
 
 
 def draw(generator, value):

@@ -146,6 +146,7 @@ def test_options_of_the_benchmark_are_told_whichever_it_is(machine, tmp_path):
     assert "--peers" in machine("bench", "--help").stdout
     assert "--against COMMIT" in machine("bench", "--against", "HEAD", "--help").stdout
     assert "--scores" in machine("bench", "--scores", "-h").stdout
+    assert "--layers" in machine("bench", "--layers", "-h").stdout
 
 
 @pytest.mark.parametrize("verb", ["setup", "build", "demo", "docs", "wheel", "package"])

@@ -17,7 +17,7 @@ from statistics import median
 
 import arguments
 from against_report import write_report
-from bench import BUILD, MODELS, SOURCE, say
+from bench import BUILD, SOURCE, description_of, say
 from before import build_hova, find_commit
 from contest import launch
 from machine import commit as working_tree
@@ -45,7 +45,7 @@ def parse_arguments():
 def cases_of(options):
     """The programs to compare, each in a folder of its own."""
     chosen = [(path, options.set) for path in options.models] or [
-        (MODELS / f"{model}.json", settings) for model, settings in SUITES["dense"]
+        (description_of(model), settings) for model, settings in SUITES["dense"]
     ]
     folder = BUILD / "against" / "programs"
     for path, settings in chosen:

@@ -1,6 +1,6 @@
 # ===- arguments.py - The options of ./dev bench -------------------------------=== #
 # SPDX-License-Identifier: Apache-2.0
-"""What the command lines of bench.py, against.py and scores.py may say.
+"""What the command lines of bench.py, against.py, scores.py and layers.py may say.
 
 Run as a program, it prints the help of what follows, with nothing but Python: `./dev bench --help` answers
 before anything is built or installed.
@@ -16,10 +16,11 @@ from suites import BATCHES, SUITES
 PEERS = ("openvino", "onnxruntime", "inductor", "zentorch", "torch", "jax")
 DTYPES = ("f32", "bf16", "f16")
 
-# The attentions of scores.py.
+# The attentions of scores.py, and the layers of layers.py.
 HEADS, HEAD_WIDTH = 12, 64
 TOKENS, LONG = 512, 4096
 WINDOW = 256
+LAYER_TOKENS = (128, 512)
 
 
 def cpus():
@@ -80,7 +81,8 @@ def of_peers():
         description="Time hova's program and its peers on the same weights and inputs.",
         epilog="With --against COMMIT, the kernels of the working tree are compared with "
         "those of that commit instead: ./dev bench --against COMMIT --help. With --scores, "
-        "attentions with scores of their own are timed: ./dev bench --scores --help.",
+        "attentions with scores of their own are timed, and with --layers rotations and "
+        "norms: ./dev bench --scores --help, ./dev bench --layers --help.",
     )
     parser.add_argument(
         "model", nargs="?", type=Path, help="a description; default: the suite dense"
@@ -177,15 +179,10 @@ def of_another_commit():
     return parser
 
 
-def of_scores():
-    """With --scores: attentions beside each other."""
-    parser = argparse.ArgumentParser(
-        prog="./dev bench",
-        description="Time attentions with scores of their own beside the plain one: "
-        f"{TOKENS} keys, {HEADS} heads of {HEAD_WIDTH}, and a window of {WINDOW} "
-        f"over {LONG}.",
-    )
-    parser.add_argument("--scores", action="store_true", help="what this is")
+def _of_programs(flag, description):
+    """Programs of hova beside each other, without peers."""
+    parser = argparse.ArgumentParser(prog="./dev bench", description=description)
+    parser.add_argument(flag, action="store_true", help="what this is")
     parser.add_argument(
         "--dtype", choices=DTYPES, default="f32", help="default: %(default)s"
     )
@@ -207,13 +204,34 @@ def of_scores():
     return parser
 
 
+def of_scores():
+    """With --scores: attentions beside each other."""
+    return _of_programs(
+        "--scores",
+        "Time attentions with scores of their own beside the plain one: "
+        f"{TOKENS} keys, {HEADS} heads of {HEAD_WIDTH}, and a window of {WINDOW} "
+        f"over {LONG}.",
+    )
+
+
+def of_layers():
+    """With --layers: layers beside each other."""
+    tokens = " and ".join(map(str, LAYER_TOKENS))
+    return _of_programs(
+        "--layers",
+        "Time an attention layer with rotary positions beside one without, and a "
+        "feed-forward layer behind an RMS norm beside one behind a layer norm: "
+        f"{tokens} tokens, {HEADS} heads of {HEAD_WIDTH}.",
+    )
+
+
 def main(words):
     chosen = of_peers
     for word in words:
         if word.split("=")[0] == "--against":
             chosen = of_another_commit
-        elif word == "--scores":
-            chosen = of_scores
+        elif word in ("--scores", "--layers"):
+            chosen = of_scores if word == "--scores" else of_layers
     chosen().print_help()
 
 

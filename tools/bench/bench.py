@@ -26,7 +26,7 @@ from workload import Case
 
 SOURCE = TOOLS.parents[1]
 BUILD = Path(os.environ.get("HOVA_BUILD", SOURCE / "build"))
-MODELS = SOURCE / "examples/models"
+MODELS = (SOURCE / "examples/models", SOURCE / "frontend/models", TOOLS)
 
 # It pins a PyTorch of its own.
 ENVIRONMENTS = {"zentorch": BUILD / "venv-zentorch/bin/python"}
@@ -200,17 +200,22 @@ def parse_arguments():
     return options
 
 
+def description_of(model):
+    """A suite's model: an example, one of the library of models, or the benchmark's own."""
+    files = [folder / f"{model}.json" for folder in MODELS]
+    return next((file for file in files if file.exists()), files[0])
+
+
 def cases_of(options):
     if options.model:
         chosen = [(options.model, options.set)]
     else:
-        folder = TOOLS if options.odd else MODELS
         every = [name for name in SUITES if name != "growth"]
         suites = options.suite or (every if options.models else ["dense"])
         cases = select(suites, options.models, options.batch)
         if options.odd or options.quick:
             cases = ODD if options.odd else QUICK
-        chosen = [(folder / f"{model}.json", sets) for model, sets in cases]
+        chosen = [(description_of(model), sets) for model, sets in cases]
     for path, settings in chosen:
         name = "-".join([path.stem, *settings]).replace("/", "_")
         if options.dtype != "f32":

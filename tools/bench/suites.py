@@ -63,6 +63,23 @@ LANGUAGE = [
     ("lm", ["attention=bigbird", "length=1024"]),
     *(("omninet_lm", [f"attend={kind}"]) for kind in ("full", "performer", "bigbird")),
 ]
+# The library of models: an encoder of 512 tokens, two towers of images, and the first 512
+# tokens of two decoders, of whose equal layers some are left out.
+LIBRARY = [
+    ("modernbert", ["length=512"]),
+    ("dinov2", ["patch=14", "width=384", "heads=6"]),
+    ("siglip", ["tower=image", "task=embed"]),
+    (
+        "llama",
+        ["width=2048", "heads=32", "groups=8", "hidden=8192", "theta=500000.0"]
+        + ["eps=1e-5", "depth=4", "length=512"],
+    ),
+    (
+        "qwen3",
+        ["width=1024", "heads=16", "groups=8", "head=128", "hidden=3072"]
+        + ["theta=1000000.0", "vocab=32000", "depth=7", "length=512"],
+    ),
+]
 
 # What grows with the length alone: few layers, and no large output projection.
 LENGTHS = (4096, 16384)
@@ -82,6 +99,7 @@ SUITES = {
     "images": batched(IMAGES),
     "sequences": batched(SEQUENCES),
     "language": batched(LANGUAGE),
+    "library": batched(LIBRARY),
     "growth": GROWTH,
 }
 

@@ -30,7 +30,12 @@ class Layers:
         mean = x.mean(-1, keepdims=True)
         variance = jnp.square(x - mean).mean(-1, keepdims=True)
         normed = (x - mean) * jax.lax.rsqrt(variance + eps)
-        return normed * self.weights[f"{path}.gain"] + self.weights[f"{path}.bias"]
+        normed = normed * self.weights[f"{path}.gain"]
+        return normed + self.weights[f"{path}.bias"] if self.has(f"{path}.bias") else normed
+
+    def rms_norm(self, x, path, eps):
+        scale = jax.lax.rsqrt(jnp.square(x).mean(-1, keepdims=True) + eps)
+        return x * scale * self.weights[f"{path}.gain"]
 
     def embedding(self, ids, name):
         return self.weights[name][ids]
@@ -100,6 +105,10 @@ class Layers:
     def repeat(self, x, times):
         return jnp.concatenate([x] * times)
 
+    def repeat_heads(self, x, times):
+        """[batch, G, N, width] -> [batch, G * times, N, width], each one in turn"""
+        return jnp.repeat(x, times, axis=1)
+
     def concat(self, parts, axis=-1):
         return jnp.concatenate(parts, axis=axis)
 
@@ -119,6 +128,7 @@ class Layers:
         return jax.nn.gelu(x, approximate=False)
 
     relu = staticmethod(jax.nn.relu)
+    silu = staticmethod(jax.nn.silu)
     where = staticmethod(jnp.where)
     exp = staticmethod(jnp.exp)
     tanh = staticmethod(jnp.tanh)

@@ -48,8 +48,13 @@ class Net(nn.Module):
         return F.linear(x, self.weight(name))
 
     def layer_norm(self, x, path, eps):
-        gain, bias = self.weight(f"{path}.gain"), self.weight(f"{path}.bias")
+        gain = self.weight(f"{path}.gain")
+        bias = self.weight(f"{path}.bias") if self.has(f"{path}.bias") else None
         return F.layer_norm(x, gain.shape, gain, bias, eps)
+
+    def rms_norm(self, x, path, eps):
+        scale = torch.rsqrt(x.square().mean(-1, keepdim=True) + eps)
+        return x * scale * self.weight(f"{path}.gain")
 
     def embedding(self, ids, name):
         return F.embedding(ids, self.weight(name))
@@ -115,6 +120,10 @@ class Net(nn.Module):
     def repeat(self, x, times):
         return x.repeat(times, *[1] * (x.dim() - 1)) if times > 1 else x
 
+    def repeat_heads(self, x, times):
+        """[batch, G, N, width] -> [batch, G * times, N, width], each one in turn"""
+        return x.repeat_interleave(times, dim=1) if times > 1 else x
+
     def concat(self, parts, axis=-1):
         return torch.cat(parts, dim=axis)
 
@@ -132,6 +141,7 @@ class Net(nn.Module):
 
     gelu = staticmethod(F.gelu)
     relu = staticmethod(F.relu)
+    silu = staticmethod(F.silu)
     where = staticmethod(torch.where)
     exp = staticmethod(torch.exp)
     tanh = staticmethod(torch.tanh)
