@@ -388,17 +388,12 @@ LogicalResult NormalizeHeadsOp::evaluate(ArrayRef<HostTensor> operands,
 LogicalResult HeadFactorsOp::evaluate(ArrayRef<HostTensor> operands,
                                       SmallVectorImpl<HostTensor> &results) {
   OperandValues value(*this, operands);
-  const HostTensor &x = value(getX());
-  HostTensor result(value.resultElement(), x.getShape());
-  withNumberType(result.getElement(), [&](auto zero) {
-    using T = decltype(zero);
-    Numbers<T> logarithm(x);
-    T most = static_cast<T>(getMost().convertToDouble());
-    for (int64_t i = 0, e = x.size(); i < e; ++i) {
-      result.mutableAs<T>()[i] = std::min(std::exp(logarithm[i]), most);
-    }
-  });
-  results.push_back(result);
+  double most = getMost().convertToDouble();
+  results.push_back(
+      evaluateEach(value(getX()), value.resultElement(), [&](auto logarithm) {
+        using T = decltype(logarithm);
+        return std::min(std::exp(logarithm), static_cast<T>(most));
+      }));
   return success();
 }
 

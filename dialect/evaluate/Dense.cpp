@@ -265,15 +265,7 @@ template <typename T> static T activate(ActivationKind kind, T x) {
 
 HostTensor hova::evaluateActivation(ActivationKind kind, const HostTensor &x,
                                     HostTensor::Element element) {
-  HostTensor result(element, x.getShape());
-  withNumberType(element, [&](auto zero) {
-    using T = decltype(zero);
-    Numbers<T> input(x);
-    for (int64_t i = 0, e = x.size(); i < e; ++i) {
-      result.mutableAs<T>()[i] = activate(kind, input[i]);
-    }
-  });
-  return result;
+  return evaluateEach(x, element, [&](auto e) { return activate(kind, e); });
 }
 
 LogicalResult ActivationOp::evaluate(ArrayRef<HostTensor> operands,
@@ -379,16 +371,8 @@ LogicalResult DivideOp::evaluate(ArrayRef<HostTensor> operands,
 LogicalResult ExpOp::evaluate(ArrayRef<HostTensor> operands,
                               SmallVectorImpl<HostTensor> &results) {
   OperandValues value(*this, operands);
-  const HostTensor &x = value(getX());
-  HostTensor result(value.resultElement(), x.getShape());
-  withNumberType(result.getElement(), [&](auto zero) {
-    using T = decltype(zero);
-    Numbers<T> input(x);
-    for (int64_t i = 0, e = x.size(); i < e; ++i) {
-      result.mutableAs<T>()[i] = std::exp(input[i]);
-    }
-  });
-  results.push_back(result);
+  results.push_back(evaluateEach(value(getX()), value.resultElement(),
+                                 [](auto x) { return std::exp(x); }));
   return success();
 }
 
@@ -402,16 +386,10 @@ LogicalResult ConvertOp::evaluate(ArrayRef<HostTensor> operands,
 LogicalResult ScaleOp::evaluate(ArrayRef<HostTensor> operands,
                                 SmallVectorImpl<HostTensor> &results) {
   OperandValues value(*this, operands);
-  const HostTensor &x = value(getX());
-  HostTensor result(value.resultElement(), x.getShape());
-  withNumberType(result.getElement(), [&](auto zero) {
-    using T = decltype(zero);
-    Numbers<T> input(x);
-    T factor = static_cast<T>(getFactor().convertToDouble());
-    for (int64_t i = 0, e = x.size(); i < e; ++i) {
-      result.mutableAs<T>()[i] = factor * input[i];
-    }
-  });
-  results.push_back(result);
+  double factor = getFactor().convertToDouble();
+  results.push_back(
+      evaluateEach(value(getX()), value.resultElement(), [&](auto x) {
+        return static_cast<decltype(x)>(factor) * x;
+      }));
   return success();
 }

@@ -105,6 +105,22 @@ HostTensor evaluateActivation(ActivationKind kind, const HostTensor &x,
 /// one element.
 HostTensor evaluateSum(const HostTensor &lhs, const HostTensor &rhs,
                        HostTensor::Element element);
+/// `function(e)` of every element e of the floating-point tensor x; the
+/// function returns a number of the type that it is called with.
+template <typename Function>
+HostTensor evaluateEach(const HostTensor &x, HostTensor::Element element,
+                        Function function) {
+  HostTensor result(element, x.getShape());
+  withNumberType(element, [&](auto zero) {
+    using T = decltype(zero);
+    Numbers<T> input(x);
+    T *output = result.mutableAs<T>();
+    for (int64_t i = 0, e = x.size(); i < e; ++i) {
+      output[i] = function(input[i]);
+    }
+  });
+  return result;
+}
 /// exp(x) of scores and features. In float32 what would be a denormal number is
 /// 0, as it is in every compiled program: the plain run, which tells what f32
 /// makes of the formulas, has to lose the same keys.
