@@ -4,7 +4,9 @@
 // Asks every operation that implements DecomposeOpInterface to write itself
 // down, so that the phases after know few operations. What an operation is
 // made of is its own business; this pass only replaces, and makes the parts of
-// a site parts of that site.
+// a site parts of that site. What no input reaches belongs to no site: it is
+// computed when weights are packed, and what sites of all layers compute alike,
+// such as the tables of a rotation, is one value then.
 
 #include "dialect/Shapes.h"
 #include "dialect/Site.h"
@@ -14,6 +16,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Matchers.h"
 #include "passes/normalize/Passes.h"
+#include "passes/normalize/WeightValues.h"
 
 using namespace mlir;
 
@@ -29,6 +32,16 @@ static void markParts(Operation *before, Operation *op) {
     inheritSite(part, op);
     if (site) {
       setSite(part, *site);
+    }
+  }
+}
+
+/// What of weights alone is demanded to be fused stays known by its site.
+static void leaveSites(Block &block) {
+  WeightValues weights(block);
+  for (Operation &op : block) {
+    if (weights.contains(&op) && !op.hasAttr(kRequireAttr)) {
+      op.removeAttr(kSiteAttr);
     }
   }
 }
@@ -153,7 +166,10 @@ struct DecomposeCompoundPass final
                  ScoresOfQueriesAndKeys, DropUnreadCaptures>(&getContext());
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns)))) {
       getOperation().emitError("decomposition did not converge");
-      signalPassFailure();
+      return signalPassFailure();
+    }
+    if (!getOperation().isExternal()) {
+      leaveSites(getOperation().getBody().front());
     }
   }
 };

@@ -1,5 +1,6 @@
 // RUN: hova-opt %s --split-input-file --hova-decompose-compound | FileCheck %s
 // RUN: hova-opt %s --split-input-file --hova-decompose-compound --hova-decompose-compound | FileCheck %s
+// RUN: hova-opt %s --split-input-file --hova-decompose-compound --cse | FileCheck %s --check-prefix=SHARED
 // SPDX-License-Identifier: Apache-2.0
 //
 // That the numbers stay the same is checked by codegen/reference/DecomposeTest.
@@ -180,4 +181,23 @@ func.func @drops_captures_that_are_not_read(%x: tensor<1x4x8xf32>, %a: tensor<2x
     hova.score_yield %raw kept %is_valid
   }
   return %o : tensor<1x4x8xf32>
+}
+
+// -----
+
+// The tables of two rotations are equal, whatever the sites are called: what weights alone make belongs to none.
+// CHECK-LABEL: @tables_belong_to_no_site
+// CHECK-NOT: hova.concat {{.*}}hova.site
+// CHECK-NOT: hova.scale {{.*}}hova.site
+// CHECK-COUNT-2: hova.rotate
+// SHARED-LABEL: @tables_belong_to_no_site
+// SHARED-COUNT-2: hova.concat
+// SHARED-NOT: hova.concat
+// SHARED-COUNT-2: hova.rotate
+func.func @tables_belong_to_no_site(%x: tensor<1x4x16xf32>, %y: tensor<1x4x16xf32>) -> (tensor<1x4x16xf32>, tensor<1x4x16xf32>) {
+  %c = hova.weight "cosines" : tensor<4x4xf32>
+  %s = hova.weight "sines" : tensor<4x4xf32>
+  %a = hova.rotary halves %x, %c, %s {heads = 2 : i64} : tensor<1x4x16xf32>, tensor<4x4xf32> loc("attn.query")
+  %b = hova.rotary halves %y, %c, %s {heads = 2 : i64} : tensor<1x4x16xf32>, tensor<4x4xf32> loc("attn.key")
+  return %a, %b : tensor<1x4x16xf32>, tensor<1x4x16xf32>
 }
