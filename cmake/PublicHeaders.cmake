@@ -48,6 +48,7 @@ set(HOVA_PUBLIC_HEADERS
   passes/tile/Expr.h)
 
 set(HOVA_INCLUDED_HEADERS
+  codegen/OperandReads.h
   codegen/cpu/CpuFacts.h
   codegen/cpu/CpuSchedule.h
   codegen/cuda/HovaCudaDialect.h

@@ -13,13 +13,14 @@
 // What else a recipe says of itself (Recipe.td) it overrides in a struct:
 //
 //   struct MyRecipe : CpuRecipe<MyRecipe, MyOp, emit> {
-//     bool readsPanels(Operation *, unsigned index) const { ... }
+//     OperandReads getReads(Operation *, unsigned index) const { ... }
 //   };
 //   MyOp::attachInterface<MyRecipe>(*context);
 
 #ifndef HOVA_CODEGEN_CPU_RECIPE_H
 #define HOVA_CODEGEN_CPU_RECIPE_H
 
+#include "codegen/OperandReads.h"
 #include "codegen/cpu/CpuSchedule.h"
 #include "dialect/Interfaces.h"
 #include "dialect/score/VisitedKeys.h"
@@ -34,6 +35,13 @@ class TokenLanes;
 #include "codegen/cpu/Recipe.h.inc"
 
 namespace hova {
+
+/// The most that the tiles of a stage that begins with `anchor` hold, which is
+/// element-wise or has a recipe; nothing where they are handed to nobody.
+std::optional<TileScope> heldScopeOf(mlir::Operation *anchor);
+/// The loops of `op` for tokens in lanes, where it has them as it is; else
+/// null.
+CpuTokenLanesOpInterface tokenLanesOf(mlir::Operation *op);
 
 template <typename OpT> int64_t noScratch(OpT, const CpuSchedule &) {
   return 0;
@@ -58,6 +66,15 @@ struct CpuRecipe : CpuRecipeOpInterface::ExternalModel<Recipe, OpT> {
   int64_t getScratchBytes(mlir::Operation *op,
                           const CpuSchedule &schedule) const {
     return scratch(llvm::cast<OpT>(op), schedule);
+  }
+};
+
+/// The same of loops that store the result themselves, which nothing joins.
+template <typename Recipe, typename OpT, auto emit,
+          auto scratch = noScratch<OpT>>
+struct StoringCpuRecipe : CpuRecipe<Recipe, OpT, emit, scratch> {
+  std::optional<TileScope> getHeldScope(mlir::Operation *) const {
+    return std::nullopt;
   }
 };
 

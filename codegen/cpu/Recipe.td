@@ -44,13 +44,10 @@ def Hova_CpuRecipeOpInterface : OpInterface<"CpuRecipeOpInterface"> {
     }], "::llvm::SmallVector<int64_t>", "getUnitCosts",
       (ins "const ::hova::CpuSchedule &":$schedule), "", "return {};">,
     InterfaceMethod<[{
-      Whether the loops read operand `index`, a weight, in panels of columns.
-    }], "bool", "readsPanels", (ins "unsigned":$index), "", "return false;">,
-    InterfaceMethod<[{
-      Whether the loops read the rows of operand `index` where a table says
-      (`KernelEmitter::rowOf`). Others find them one after the other.
-    }], "bool", "readsRowsAnywhere", (ins "unsigned":$index), "",
-        "return false;">,
+      How the loops read operand `index`: `placed`, where a table says
+      (`KernelEmitter::rowOf`), or `packed`, in panels of columns.
+    }], "::hova::OperandReads", "getReads", (ins "unsigned":$index), "",
+        "return ::hova::OperandReads::rows;">,
     InterfaceMethod<[{
       The operand whose memory result `index` may take where nothing reads the
       operand afterwards, of the same shape and type: the loops read each of its
@@ -58,31 +55,38 @@ def Hova_CpuRecipeOpInterface : OpInterface<"CpuRecipeOpInterface"> {
     }], "std::optional<unsigned>", "getOverwritable", (ins "unsigned":$index),
       "", "return std::nullopt;">,
     InterfaceMethod<[{
-      Whether element-wise operations may join the stage: the loops hand their
-      tiles to `KernelEmitter::finishAndStoreTile`.
-    }], "bool", "takesJoins", (ins), "", "return true;">,
+      The most that the tiles hold of the result which the loops hand to
+      `KernelEmitter::finishAndStoreTile`. `row`: columns of one row, which line up
+      with a table that repeats every few rows. `pair`: columns of several rows.
+      Nothing where the loops store the result themselves, so that nothing joins.
+    }], "std::optional<::hova::TileScope>", "getHeldScope", (ins), "",
+        "return ::hova::TileScope::row;">,
     InterfaceMethod<[{
       Whether the loops multiply pairs of bf16 where the schedule says so
       (`CpuSchedule::pairs`): all that enters a product is of that type. Asked of
       operations whose units are no rows.
     }], "bool", "canMultiplyPairs", (ins), "", "return false;">,
+  ];
+}
+
+def Hova_CpuTokenLanesOpInterface : OpInterface<"CpuTokenLanesOpInterface"> {
+  let cppNamespace = "::hova";
+  let description = [{
+    How an operation with a recipe takes part in a kernel of short sequences, whose
+    tokens lie in the lanes of vectors (recipes/TokenLanes.h). It is attached
+    beside the recipe, to the few operations that have a second form of their
+    loops for it. Element-wise operations need none.
+  }];
+  let methods = [
     InterfaceMethod<[{
-      Whether the operation has a form for short sequences whose tokens lie in
-      the lanes of vectors (TokenLanes.h).
-    }], "bool", "keepsTokensInLanes", (ins), "", "return false;">,
-    InterfaceMethod<[{
-      What makes an operation have that form, as reports say it of one without.
-    }], "std::string", "getTokensInLanesCondition", (ins), "",
-        [{ return "its recipe has loops for tokens in lanes"; }]>,
+      What would give the operation that form, as reports say it. Nothing where it
+      has the form as it is.
+    }], "std::optional<std::string>", "declineTokenLanes", (ins), "",
+        "return std::nullopt;">,
     InterfaceMethod<[{
       Writes the loops of that form over the sequences of one tile. What is
       computed goes to `TokenLanes::finishAndStore`.
-    }], "void", "emitTokenLanes", (ins "::hova::TokenLanes &":$lanes), "",
-        [{ llvm_unreachable("the operation has no such form"); }]>,
-    InterfaceMethod<[{
-      Whether the tiles are single rows, which line up with a table that repeats
-      every few rows.
-    }], "bool", "hasRowTiles", (ins), "", "return true;">,
+    }], "void", "emitTokenLanes", (ins "::hova::TokenLanes &":$lanes)>,
   ];
 }
 

@@ -14,6 +14,7 @@
 #ifndef HOVA_CODEGEN_CUDA_RECIPE_H
 #define HOVA_CODEGEN_CUDA_RECIPE_H
 
+#include "codegen/OperandReads.h"
 #include "codegen/cuda/HovaCudaDialect.h"
 #include "dialect/Interfaces.h"
 #include "dialect/program/ProgramOps.h"
@@ -29,15 +30,6 @@ struct GroupPlace;
 /// Blocks of a launch along each axis.
 struct Grid {
   int64_t x = 1, y = 1, z = 1;
-};
-
-/// How the code of a kernel reads an operand.
-struct OperandReads {
-  /// Rows may stand in another order (`GroupEmitter::load`,
-  /// `GroupEmitter::rowMap`).
-  bool placed = false;
-  /// A weight `[in, out]` is read as `[out][in]`.
-  bool transposed = false;
 };
 
 /// How an operation joins a kernel of another one.

@@ -51,9 +51,10 @@ def Hova_CudaRecipeOpInterface : OpInterface<"CudaRecipeOpInterface"> {
       that one reads, and multiplies it on the way (`scalingOf`).
     }], "bool", "takesBefore", (ins "int64_t":$columns), "", "return false;">,
     InterfaceMethod<[{
-      How the kernel may read operand `index`.
+      How the kernel reads operand `index`: `placed`, by `GroupEmitter::load` and
+      `GroupEmitter::rowMap`, or `packed`, a weight `[in, out]` as `[out][in]`.
     }], "::hova::OperandReads", "getReads", (ins "unsigned":$index), "",
-      "return {};">,
+      "return ::hova::OperandReads::rows;">,
   ];
 }
 

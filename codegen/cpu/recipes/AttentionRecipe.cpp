@@ -16,7 +16,6 @@
 #include "codegen/cpu/Recipe.h"
 #include "codegen/cpu/TileOps.h"
 #include "codegen/cpu/recipes/AttentionEmitter.h"
-#include "codegen/cpu/recipes/AttentionTokenLanes.h"
 #include "codegen/cpu/recipes/ProductPanels.h"
 #include "codegen/cpu/recipes/RowBlocks.h"
 #include "dialect/dense/DenseOps.h"
@@ -281,8 +280,7 @@ bool isAddedToCarried(ScoreRegion region, BlockArgument captured) {
 }
 
 struct AttentionRecipe
-    : CpuRecipe<AttentionRecipe, AttentionOp, emit, scratchBytes> {
-  bool takesJoins(Operation *) const { return false; }
+    : StoringCpuRecipe<AttentionRecipe, AttentionOp, emit, scratchBytes> {
   /// Scores take the memory of those that they add to. Empty rows are found by
   /// the biases of -inf, which are scores of -inf then.
   std::optional<unsigned> getOverwritable(Operation *op, unsigned index) const {
@@ -313,15 +311,6 @@ struct AttentionRecipe
            llvm::all_of(read, [](Value operand) {
              return !operand || getElementTypeOrSelf(operand).isBF16();
            });
-  }
-  std::string getTokensInLanesCondition(Operation *) const {
-    return kTokensInLanesCondition.str();
-  }
-  bool keepsTokensInLanes(Operation *op) const {
-    return hova::keepsTokensInLanes(cast<AttentionOp>(op));
-  }
-  void emitTokenLanes(Operation *op, TokenLanes &lanes) const {
-    hova::emitTokenLanes(lanes, cast<AttentionOp>(op));
   }
   /// Panels that no query of a block sees are not multiplied.
   int64_t getExecutedMacs(Operation *op, const CpuSchedule &schedule) const {

@@ -6,10 +6,11 @@
 // read transposed; their maximum, exponentials and sum go down the rows, and
 // row c of the result is a product of the values with the exponentials.
 
-#include "codegen/cpu/recipes/AttentionTokenLanes.h"
 #include "codegen/cpu/CpuFacts.h"
+#include "codegen/cpu/Recipe.h"
 #include "codegen/cpu/recipes/TokenLanes.h"
 #include "dialect/Shapes.h"
+#include "dialect/attention/AttentionOps.h"
 #include "dialect/dense/DenseOps.h"
 #include "dialect/score/ScoreForm.h"
 #include <cmath>
@@ -20,13 +21,14 @@ namespace hova {
 
 static constexpr int64_t kTokens = CpuFacts::sequenceTokens;
 
-bool keepsTokensInLanes(AttentionOp op) {
+/// Whether the attention is one without masks and biases.
+static bool isPlain(AttentionOp op) {
   ScoreForm form(op.scoreRegion());
-  bool isPlain = op.getSimilarity().isProduct() && op.hasSoftmax() &&
-                 !op.getMemoryKey() && !op.getBlock() && !op.getScores() &&
-                 form.isRaw() && form.conditions.empty() &&
-                 std::abs(form.factor) <= ScoreForm::kMostFactor;
-  return isPlain && shapeOf(op.getKey())[1] == shapeOf(op.getQuery())[1];
+  return op.getSimilarity().isProduct() && op.hasSoftmax() &&
+         !op.getMemoryKey() && !op.getBlock() && !op.getScores() &&
+         form.isRaw() && form.conditions.empty() &&
+         std::abs(form.factor) <= ScoreForm::kMostFactor &&
+         shapeOf(op.getKey())[1] == shapeOf(op.getQuery())[1];
 }
 
 /// Adds up, or whatever `combine` does, in a tree.
@@ -59,7 +61,8 @@ static Expr emitSoftmax(KernelEmitter &e, SmallVector<Expr> scores,
   return 1.0 / reduceTree(scores, std::plus<Expr>());
 }
 
-void emitTokenLanes(TokenLanes &t, AttentionOp op) {
+/// The loops of all heads of all sequences of a tile.
+static void emitLanes(TokenLanes &t, AttentionOp op) {
   KernelEmitter &e = t.e;
   double factor = ScoreForm(op.scoreRegion()).factor / std::log(2.0);
   int64_t heads = op.getHeads();
@@ -94,6 +97,27 @@ void emitTokenLanes(TokenLanes &t, AttentionOp op) {
   e.forLoop("sequences", 0, t.lanes, kTokens, [&](Expr token) {
     e.forLoop("heads", heads, [&](Expr head) { emitHead(token, head); });
   });
+}
+
+namespace {
+struct AttentionLanes
+    : CpuTokenLanesOpInterface::ExternalModel<AttentionLanes, AttentionOp> {
+  std::optional<std::string> declineTokenLanes(Operation *op) const {
+    return isPlain(cast<AttentionOp>(op))
+               ? std::nullopt
+               : std::optional<std::string>(
+                     "softmax attention of as many queries as keys, not "
+                     "causal, with a scale that is not 0, without masks and "
+                     "biases");
+  }
+  void emitTokenLanes(Operation *op, TokenLanes &lanes) const {
+    emitLanes(lanes, cast<AttentionOp>(op));
+  }
+};
+} // namespace
+
+void attachAttentionTokenLanes(MLIRContext &context) {
+  AttentionOp::attachInterface<AttentionLanes>(context);
 }
 
 } // namespace hova

@@ -59,9 +59,11 @@ static LogicalResult emit(KernelEmitter &e, HeadLogitsOp op) {
 }
 
 namespace {
-struct HeadLogitsRecipe : CpuRecipe<HeadLogitsRecipe, HeadLogitsOp, emit> {
-  bool readsPanels(Operation *, unsigned index) const { return index == 2; }
-  bool takesJoins(Operation *) const { return false; }
+struct HeadLogitsRecipe
+    : StoringCpuRecipe<HeadLogitsRecipe, HeadLogitsOp, emit> {
+  OperandReads getReads(Operation *, unsigned index) const {
+    return index == 2 ? OperandReads::packed : OperandReads::rows;
+  }
 };
 } // namespace
 

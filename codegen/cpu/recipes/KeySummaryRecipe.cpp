@@ -138,11 +138,12 @@ static LogicalResult emit(KernelEmitter &e, KeySummaryOp op) {
 
 namespace {
 struct KeySummaryRecipe
-    : CpuRecipe<KeySummaryRecipe, KeySummaryOp, emit, scratchBytes> {
-  bool readsPanels(Operation *op, unsigned index) const {
-    return op->getOperand(index) == cast<KeySummaryOp>(op).getFeatures();
+    : StoringCpuRecipe<KeySummaryRecipe, KeySummaryOp, emit, scratchBytes> {
+  OperandReads getReads(Operation *op, unsigned index) const {
+    bool isTable =
+        op->getOperand(index) == cast<KeySummaryOp>(op).getFeatures();
+    return isTable ? OperandReads::packed : OperandReads::rows;
   }
-  bool takesJoins(Operation *) const { return false; }
 };
 } // namespace
 

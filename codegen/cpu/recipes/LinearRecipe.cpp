@@ -265,17 +265,23 @@ static void emitLanes(TokenLanes &lanes, LinearOp op) {
 
 namespace {
 struct LinearRecipe : CpuRecipe<LinearRecipe, LinearOp, emit, scratchBytes> {
-  bool keepsTokensInLanes(Operation *) const { return true; }
+  OperandReads getReads(Operation *, unsigned index) const {
+    return index == 1 ? OperandReads::packed : OperandReads::rows;
+  }
+  std::optional<TileScope> getHeldScope(Operation *) const {
+    return TileScope::pair;
+  }
+};
+struct LinearLanes
+    : CpuTokenLanesOpInterface::ExternalModel<LinearLanes, LinearOp> {
   void emitTokenLanes(Operation *op, TokenLanes &lanes) const {
     emitLanes(lanes, cast<LinearOp>(op));
   }
-  bool readsPanels(Operation *, unsigned index) const { return index == 1; }
-  bool hasRowTiles(Operation *) const { return false; }
 };
 } // namespace
 
 void attachLinearRecipe(MLIRContext &context) {
-  LinearOp::attachInterface<LinearRecipe>(context);
+  LinearOp::attachInterface<LinearRecipe, LinearLanes>(context);
 }
 
 } // namespace hova

@@ -213,20 +213,21 @@ namespace {
 /// Reads the rows of the first operand where a table says.
 template <typename Recipe, typename OpT, auto emit>
 struct RowRecipe : CpuRecipe<Recipe, OpT, emit> {
-  bool readsRowsAnywhere(Operation *, unsigned index) const {
-    return index == 0;
+  OperandReads getReads(Operation *, unsigned index) const {
+    return index == 0 ? OperandReads::placed : OperandReads::rows;
   }
 };
 struct SoftmaxRecipe : RowRecipe<SoftmaxRecipe, SoftmaxOp, emitSoftmax> {};
 struct NormalizeHeadsRecipe
     : RowRecipe<NormalizeHeadsRecipe, NormalizeHeadsOp, emitNormalizeHeads> {};
 struct LayerNormRecipe
-    : RowRecipe<LayerNormRecipe, LayerNormOp, emitLayerNorm> {
-  bool keepsTokensInLanes(Operation *op) const {
-    return cast<LayerNormOp>(op).getHeads() == 1;
-  }
-  std::string getTokensInLanesCondition(Operation *) const {
-    return "its rows are one head";
+    : RowRecipe<LayerNormRecipe, LayerNormOp, emitLayerNorm> {};
+struct LayerNormLanes
+    : CpuTokenLanesOpInterface::ExternalModel<LayerNormLanes, LayerNormOp> {
+  std::optional<std::string> declineTokenLanes(Operation *op) const {
+    return cast<LayerNormOp>(op).getHeads() == 1
+               ? std::nullopt
+               : std::optional<std::string>("its rows are one head");
   }
   void emitTokenLanes(Operation *op, TokenLanes &lanes) const {
     emitLayerNormLanes(lanes, cast<LayerNormOp>(op));
@@ -235,7 +236,7 @@ struct LayerNormRecipe
 } // namespace
 
 void attachNormRecipes(MLIRContext &context) {
-  LayerNormOp::attachInterface<LayerNormRecipe>(context);
+  LayerNormOp::attachInterface<LayerNormRecipe, LayerNormLanes>(context);
   NormalizeHeadsOp::attachInterface<NormalizeHeadsRecipe>(context);
   SoftmaxOp::attachInterface<SoftmaxRecipe>(context);
   attachRecipe<ScaleHeadsOp, emitScaleHeads>(context);

@@ -55,9 +55,7 @@ static void emit(KernelEmitter &e, ProjectTokensOp op) {
 
 namespace {
 struct ProjectTokensRecipe
-    : CpuRecipe<ProjectTokensRecipe, ProjectTokensOp, emit> {
-  bool takesJoins(Operation *) const { return false; }
-};
+    : StoringCpuRecipe<ProjectTokensRecipe, ProjectTokensOp, emit> {};
 } // namespace
 
 void attachProjectTokensRecipe(MLIRContext &context) {

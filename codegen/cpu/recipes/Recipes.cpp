@@ -10,6 +10,7 @@ namespace hova {
 
 // Each stands in the file of its name.
 void attachAttentionRecipe(MLIRContext &context);
+void attachAttentionTokenLanes(MLIRContext &context);
 void attachHeadLogitsRecipe(MLIRContext &context);
 void attachKeySummaryRecipe(MLIRContext &context);
 void attachLinearRecipe(MLIRContext &context);
@@ -22,6 +23,7 @@ void attachUnfoldRecipe(MLIRContext &context);
 void registerCpuRecipes(DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, HovaDialect *) {
     attachAttentionRecipe(*context);
+    attachAttentionTokenLanes(*context);
     attachHeadLogitsRecipe(*context);
     attachKeySummaryRecipe(*context);
     attachLinearRecipe(*context);

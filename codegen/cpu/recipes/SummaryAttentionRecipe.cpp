@@ -24,7 +24,6 @@
 // in row i: its score is replaced by zero, whatever it is.
 
 #include "codegen/cpu/Recipe.h"
-#include "codegen/cpu/recipes/AttentionTokenLanes.h"
 #include "codegen/cpu/recipes/FeatureRows.h"
 #include "codegen/cpu/recipes/ProductPanels.h"
 #include "codegen/cpu/recipes/RowBlocks.h"
@@ -411,14 +410,12 @@ static LogicalResult emit(KernelEmitter &e, SummaryAttentionOp op) {
 
 namespace {
 struct SummaryAttentionRecipe
-    : CpuRecipe<SummaryAttentionRecipe, SummaryAttentionOp, emit,
-                scratchBytes> {
-  bool readsPanels(Operation *op, unsigned index) const {
-    return op->getOperand(index) == cast<SummaryAttentionOp>(op).getFeatures();
-  }
-  bool takesJoins(Operation *) const { return false; }
-  std::string getTokensInLanesCondition(Operation *) const {
-    return kTokensInLanesCondition.str();
+    : StoringCpuRecipe<SummaryAttentionRecipe, SummaryAttentionOp, emit,
+                       scratchBytes> {
+  OperandReads getReads(Operation *op, unsigned index) const {
+    bool isTable =
+        op->getOperand(index) == cast<SummaryAttentionOp>(op).getFeatures();
+    return isTable ? OperandReads::packed : OperandReads::rows;
   }
 };
 } // namespace

@@ -357,18 +357,18 @@ namespace {
 struct EmbeddingRecipe
     : CpuRecipe<EmbeddingRecipe, EmbeddingOp, emitEmbedding, scratchBytes> {
   /// The columns of a table that a product multiplies with.
-  bool readsPanels(Operation *op, unsigned) const {
-    return cast<EmbeddingOp>(op).getTransposed();
+  OperandReads getReads(Operation *op, unsigned index) const {
+    return cast<EmbeddingOp>(op).getTransposed() && index == 1
+               ? OperandReads::packed
+               : OperandReads::rows;
   }
 };
 
 /// Writes numbers one by one, not tiles that others could join.
 template <typename OpT>
 struct ScalarRecipe
-    : CpuRecipe<ScalarRecipe<OpT>, OpT,
-                static_cast<void (*)(KernelEmitter &, OpT)>(emit)> {
-  bool takesJoins(Operation *) const { return false; }
-};
+    : StoringCpuRecipe<ScalarRecipe<OpT>, OpT,
+                       static_cast<void (*)(KernelEmitter &, OpT)>(emit)> {};
 } // namespace
 
 template <typename... OpTs> static void attachAll(MLIRContext &context) {

@@ -93,8 +93,9 @@ static bool canReadAnywhere(Value value) {
       return true;
     }
     auto recipe = dyn_cast<CpuRecipeOpInterface>(user);
-    return recipe ? recipe.readsRowsAnywhere(use.getOperandNumber())
-                  : joinsTiles(user);
+    return recipe
+               ? recipe.getReads(use.getOperandNumber()) == OperandReads::placed
+               : joinsTiles(user);
   });
 }
 

@@ -89,9 +89,7 @@ static int64_t countSequences(Operation *op) {
   if (auto slice = dyn_cast<SliceOp>(op)) {
     return slice.takesColumns() ? count : 0;
   }
-  auto recipe = dyn_cast<CpuRecipeOpInterface>(op);
-  bool takesPart =
-      recipe ? recipe.keepsTokensInLanes() : isElementwise(op) && linesUp(op);
+  bool takesPart = tokenLanesOf(op) || (isElementwise(op) && linesUp(op));
   return takesPart ? count : 0;
 }
 
@@ -126,11 +124,11 @@ static Verdict declineOf(Operation *attention) {
                             "at most " +
                                 llvm::Twine(CpuFacts::mostSequenceChannels));
   }
-  auto recipe = dyn_cast<CpuRecipeOpInterface>(attention);
-  if (!recipe || !recipe.keepsTokensInLanes()) {
+  if (!tokenLanesOf(attention)) {
+    auto lanes = dyn_cast<CpuTokenLanesOpInterface>(attention);
     return Verdict::decline(name + " has no such loops as it is",
-                            recipe ? recipe.getTokensInLanesCondition()
-                                   : "it has a recipe with such loops");
+                            lanes ? *lanes.declineTokenLanes()
+                                  : "its recipe has loops for tokens in lanes");
   }
   return Verdict::decline(name + " reads more than such sequences",
                           "its operands are sequences of that kind, too");

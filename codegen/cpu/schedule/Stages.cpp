@@ -92,13 +92,12 @@ private:
   bool canJoin(Operation *op, int64_t stage) const {
     const auto &[anchor, columns] = anchors[stage];
     ArrayRef<int64_t> shape = shapeOf(op->getResult(0));
-    auto recipe = dyn_cast<CpuRecipeOpInterface>(anchor);
-    if ((recipe && !recipe.takesJoins()) || !columns.find(op) ||
+    std::optional<TileScope> held = heldScopeOf(anchor);
+    if (!held || !columns.find(op) ||
         shapeOf(anchor->getResult(0)).drop_back() != shape.drop_back() ||
         (dividesSequences && shapeOf(anchor->getResult(0)) != shape)) {
       return false;
     }
-    bool rowTiles = !recipe || recipe.hasRowTiles();
     for (Value operand : op->getOperands()) {
       Operation *definition = operand.getDefiningOp();
       bool isTile = definition && stages.count(definition) &&
@@ -109,7 +108,7 @@ private:
       // A table that repeats every few rows lines up with single rows only:
       // rows of a tile are read one by one where a stage of its own costs more.
       int64_t rows = staticSize(shapeOf(operand).drop_back());
-      if (!rowTiles && isElementwise(op) && rows != 1 &&
+      if (*held < TileScope::row && isElementwise(op) && rows != 1 &&
           rows != staticSize(shape.drop_back())) {
         return false;
       }

@@ -25,7 +25,8 @@ static bool readsPanels(OpOperand &use) {
     return false;
   }
   auto recipe = dyn_cast<CpuRecipeOpInterface>(use.getOwner());
-  return recipe && recipe.readsPanels(use.getOperandNumber());
+  return recipe &&
+         recipe.getReads(use.getOperandNumber()) == OperandReads::packed;
 }
 
 static WeightReaders readersFor(int64_t columns) {

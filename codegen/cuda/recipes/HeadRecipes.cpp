@@ -143,7 +143,7 @@ struct HeadLogitsRecipe
     emitLogits(emitter, cast<HeadLogitsOp>(op));
   }
   OperandReads getReads(Operation *, unsigned index) const {
-    return {/*placed=*/index == 0};
+    return index == 0 ? OperandReads::placed : OperandReads::rows;
   }
 };
 
@@ -195,7 +195,7 @@ struct HeadLogitsJoin
 struct ScaleHeadsRecipe : RowsRecipe<ScaleHeadsRecipe, ScaleHeadsOp> {
   void emitGroup(Operation *op, GroupEmitter &e) const;
   OperandReads getReads(Operation *, unsigned index) const {
-    return {/*placed=*/index == 0};
+    return index == 0 ? OperandReads::placed : OperandReads::rows;
   }
 };
 
@@ -289,7 +289,7 @@ namespace {
 struct NormalizeHeadsRecipe
     : RowsRecipe<NormalizeHeadsRecipe, NormalizeHeadsOp> {
   OperandReads getReads(Operation *, unsigned index) const {
-    return {/*placed=*/index == 0};
+    return index == 0 ? OperandReads::placed : OperandReads::rows;
   }
   void emitGroup(Operation *op, GroupEmitter &e) const;
 };

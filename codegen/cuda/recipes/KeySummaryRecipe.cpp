@@ -228,7 +228,7 @@ struct KeySummaryRecipe
   OperandReads getReads(Operation *op, unsigned index) const {
     bool isTable =
         op->getOperand(index) == cast<KeySummaryOp>(op).getFeatures();
-    return {/*placed=*/false, /*transposed=*/isTable};
+    return isTable ? OperandReads::packed : OperandReads::rows;
   }
 };
 } // namespace

@@ -111,7 +111,7 @@ struct NormRecipe : RowsRecipe<NormRecipe, LayerNormOp> {
     return hasOneHead(op) ? TileScope::row : TileScope::pair;
   }
   OperandReads getReads(Operation *, unsigned index) const {
-    return {/*placed=*/index == 0};
+    return index == 0 ? OperandReads::placed : OperandReads::rows;
   }
 };
 

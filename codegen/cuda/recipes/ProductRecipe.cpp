@@ -96,6 +96,13 @@ static bool isProductSchedule(Value x, CudaScheduleAttr schedule) {
          fitsGroup(elements, getElementTypeOrSelf(x));
 }
 
+/// Rows of x may be placed; the weight is `[out][in]` in any case.
+static OperandReads readsOf(unsigned index, bool isTransposed) {
+  return index == 0                    ? OperandReads::placed
+         : index == 1 && !isTransposed ? OperandReads::packed
+                                       : OperandReads::rows;
+}
+
 namespace {
 struct ProductRecipe
     : CudaRecipeOpInterface::ExternalModel<ProductRecipe, LinearOp> {
@@ -131,8 +138,7 @@ struct ProductRecipe
     emitter.finishAndStore(emitSums(emitter, cast<LinearOp>(op), place), place);
   }
   OperandReads getReads(Operation *op, unsigned index) const {
-    return {/*placed=*/index == 0,
-            /*transposed=*/index == 1 && !cast<LinearOp>(op).getTransposed()};
+    return readsOf(index, cast<LinearOp>(op).getTransposed());
   }
 };
 } // namespace
@@ -204,9 +210,7 @@ struct LinearPartsRecipe
                        /*isTransposed=*/true, e.rowMap(partsOp.getX()));
   }
   OperandReads getReads(Operation *op, unsigned index) const {
-    return {/*placed=*/index == 0,
-            /*transposed=*/index == 1 &&
-                !cast<LinearPartsOp>(op).getTransposed()};
+    return readsOf(index, cast<LinearPartsOp>(op).getTransposed());
   }
 };
 
@@ -273,7 +277,7 @@ struct ProjectTokensRecipe
                        /*isTransposed=*/false);
   }
   OperandReads getReads(Operation *, unsigned index) const {
-    return {/*placed=*/false, /*transposed=*/index == 1};
+    return index == 1 ? OperandReads::packed : OperandReads::rows;
   }
 };
 } // namespace

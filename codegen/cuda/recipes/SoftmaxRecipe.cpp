@@ -108,7 +108,7 @@ struct SoftmaxRecipe
     return {gridOfTiles(op, schedule).x, 1, 1};
   }
   OperandReads getReads(Operation *, unsigned) const {
-    return {/*placed=*/true};
+    return OperandReads::placed;
   }
   void emitGroup(Operation *op, GroupEmitter &e) const {
     SoftmaxEmitter(e, cast<SoftmaxOp>(op)).emit();

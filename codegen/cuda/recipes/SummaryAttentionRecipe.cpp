@@ -281,7 +281,7 @@ struct SummaryAttentionRecipe
   OperandReads getReads(Operation *op, unsigned index) const {
     bool isTable =
         op->getOperand(index) == cast<SummaryAttentionOp>(op).getFeatures();
-    return {/*placed=*/false, /*transposed=*/isTable};
+    return isTable ? OperandReads::packed : OperandReads::rows;
   }
 };
 } // namespace

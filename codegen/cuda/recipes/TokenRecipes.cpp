@@ -481,13 +481,15 @@ struct TokenRecipe : ElementsRecipe<TokenRecipe<OpT>, OpT> {
   }
   TileScope getHeldScope(Operation *) const { return TileScope::row; }
   OperandReads getReads(Operation *op, unsigned index) const {
-    auto structured = dyn_cast<StructuredOpInterface>(op);
-    auto embedding = dyn_cast<EmbeddingOp>(op);
     // Ids are read by token, not by row.
-    return {/*placed=*/structured && !embedding &&
-                structured.getIterationSpace().readsSameRow(index),
-            /*transposed=*/embedding && embedding.getTransposed() &&
-                index == 1};
+    if (auto embedding = dyn_cast<EmbeddingOp>(op)) {
+      return embedding.getTransposed() && index == 1 ? OperandReads::packed
+                                                     : OperandReads::rows;
+    }
+    auto structured = dyn_cast<StructuredOpInterface>(op);
+    return structured && structured.getIterationSpace().readsSameRow(index)
+               ? OperandReads::placed
+               : OperandReads::rows;
   }
 };
 

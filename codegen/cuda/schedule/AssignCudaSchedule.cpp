@@ -133,8 +133,9 @@ static bool readsPlaced(OpOperand &use) {
     return llvm::all_of(op->getUses(), readsPlaced);
   }
   auto recipe = dyn_cast<CudaRecipeOpInterface>(op);
-  return recipe ? recipe.getReads(use.getOperandNumber()).placed
-                : joinsTiles(op);
+  return recipe
+             ? recipe.getReads(use.getOperandNumber()) == OperandReads::placed
+             : joinsTiles(op);
 }
 
 /// Rows in another order are read by what asks for each by its number, and are

@@ -23,7 +23,8 @@ static int64_t alignmentOf(ImageWeightOp weight) {
 
 static bool readsTransposed(OpOperand &use) {
   auto recipe = dyn_cast<CudaRecipeOpInterface>(use.getOwner());
-  return recipe && recipe.getReads(use.getOperandNumber()).transposed;
+  return recipe &&
+         recipe.getReads(use.getOperandNumber()) == OperandReads::packed;
 }
 
 static const WeightReaders &readers() {

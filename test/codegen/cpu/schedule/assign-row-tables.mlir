@@ -25,6 +25,24 @@ func.func @main(%x: tensor<1x16x8xf32>) -> tensor<4x4x8xf32> {
 
 // -----
 
+// A norm finds each row by itself: nothing is copied.
+// CHECK-LABEL: func.func @main
+// CHECK: hova.kernel
+// CHECK-SAME: hova.input_rows = array<i64: 2, -1>
+// CHECK-NEXT: ^bb0(%[[IMAGE:.*]]: tensor<4x4x8xf32>, %{{.*}}
+// CHECK-NEXT: hova.layer_norm %[[IMAGE]]
+func.func @main(%x: tensor<1x16x8xf32>, %g: tensor<8xf32>) -> tensor<4x4x8xf32> {
+  %r = hova.kernel "main" units<batch 4, token 4> (%x, %g)
+      attributes {input_placements = [#hova.window<2x2, shift 1x1, grid 4x4>, unit]} {
+  ^bb0(%a: tensor<4x4x8xf32>, %b: tensor<8xf32>):
+    %s = hova.layer_norm %a, %b, %b {eps = 1.0e-05 : f64} : tensor<4x4x8xf32>, tensor<8xf32>
+    hova.yield %s : tensor<4x4x8xf32>
+  } : (tensor<1x16x8xf32>, tensor<8xf32>) -> tensor<4x4x8xf32>
+  return %r : tensor<4x4x8xf32>
+}
+
+// -----
+
 // A product reads its rows one after the other: they are copied in front of it.
 // CHECK-LABEL: func.func @main
 // CHECK: %[[ROWS:.*]] = hova.image_weight
