@@ -120,17 +120,68 @@ static int64_t scratchBytesOf(KernelOp kernel, const CpuSchedule &schedule) {
   return most;
 }
 
-LogicalResult CpuKernelCode::checkSchedule(KernelOp kernel) const {
-  for (StageOp stage : kernel.getBody().getOps<StageOp>()) {
-    SmallVector<Operation *> ops = stage.getComputeOps();
-    for (Operation *op : llvm::drop_begin(ops)) {
-      if (!joinsTiles(op) && !isColumnSlice(op)) {
-        return op->emitOpError("is not element-wise on the tile of '")
-               << stage.getAnchor()->getName() << "', whose stage it shares";
-      }
+/// A tile reads columns of a table that repeat at once: they begin at multiples
+/// of its columns, so it never lies in two periods.
+static LogicalResult checkPeriods(Operation *op, StageOp stage,
+                                  const CpuSchedule &schedule) {
+  ArrayRef<int64_t> shape = shapeOf(op->getResult(0));
+  auto product = dyn_cast<LinearOp>(stage.getAnchor());
+  int64_t tile = schedule.tileColumns, most = std::max(tile, schedule.lanes);
+  int64_t strip =
+      (product ? columnStripOf(product) : std::nullopt).value_or(tile);
+  for (auto [number, operand] : llvm::enumerate(op->getOperands())) {
+    ArrayRef<int64_t> dims = shapeOf(operand);
+    bool repeats = !shape.empty() && !dims.empty() && dims.back() != 1 &&
+                   dims.back() != shape.back();
+    if (repeats && (!llvm::isPowerOf2_64(tile) || strip % tile != 0 ||
+                    dims.back() % most != 0)) {
+      return op->emitOpError("expects tiles whose columns divide the ")
+             << dims.back() << " columns of operand " << number
+             << ", which repeat, got tiles of " << tile << " and "
+             << schedule.lanes << " columns";
     }
   }
-  return success(succeeded(CpuSchedule::of(kernel)));
+  return success();
+}
+
+/// Whether the tiles of a stage hold what its operations need.
+static LogicalResult checkStage(StageOp stage, const CpuSchedule &schedule) {
+  Operation *anchor = stage.getAnchor();
+  // Neighbours in a vector are tokens there.
+  bool inLanes = schedule.division == Division::sequences;
+  TileScope most = inLanes ? TileScope::element : TileScope::pair;
+  if (inLanes && !tokenLanesOf(anchor) && !isElementwise(anchor)) {
+    return anchor->emitOpError("has no loops for tokens in lanes, which those "
+                               "of a kernel of sequences are");
+  }
+  for (Operation *op : stage.getComputeOps()) {
+    bool joins = joinsTiles(op, most);
+    if (op != anchor && !heldScopeOf(anchor)) {
+      return op->emitOpError("shares the stage of '")
+             << anchor->getName() << "', which hands on no tiles";
+    }
+    if (op != anchor && !joins && !isColumnSlice(op)) {
+      return op->emitOpError("is not element-wise on the tile of '")
+             << anchor->getName() << "', whose stage it shares";
+    }
+    if (joins && failed(checkPeriods(op, stage, schedule))) {
+      return failure();
+    }
+  }
+  return success();
+}
+
+LogicalResult CpuKernelCode::checkSchedule(KernelOp kernel) const {
+  FailureOr<CpuSchedule> schedule = CpuSchedule::of(kernel);
+  if (failed(schedule)) {
+    return failure();
+  }
+  for (StageOp stage : kernel.getBody().getOps<StageOp>()) {
+    if (failed(checkStage(stage, *schedule))) {
+      return failure();
+    }
+  }
+  return success();
 }
 
 int64_t CpuKernelCode::getExecutedMacs(Operation *op) const {
