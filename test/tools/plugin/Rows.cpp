@@ -95,11 +95,21 @@ IterationSpace rows::SwapOp::getIterationSpace() {
   return rowSpace(*this, 1).ignoringPosition();
 }
 
-LogicalResult rows::SwapOp::verify() {
-  return shapeOf(getX()).back() % 2 == 0 // C1
+static LogicalResult checkPairs(Operation *op) {
+  return shapeOf(op->getResult(0)).back() % 2 == 0 // C1
              ? success()
-             : emitOpError("expects an even width");
+             : op->emitOpError("expects an even width");
 }
+
+LogicalResult rows::SwapOp::verify() { return checkPairs(*this); }
+
+IterationSpace rows::DirectionOp::getIterationSpace() {
+  return rowSpace(*this, 1).ignoringPosition();
+}
+
+LogicalResult rows::DirectionOp::verify() { return checkPairs(*this); }
+
+StringRef rows::DirectionOp::getSiteKind() { return "direction"; }
 
 IterationSpace rows::CentreOp::getIterationSpace() {
   return rowSpace(*this, 1).ignoringPosition();
@@ -257,6 +267,19 @@ LogicalResult rows::SwapOp::evaluate(ArrayRef<HostTensor> operands,
   return success();
 }
 
+LogicalResult
+rows::DirectionOp::evaluate(ArrayRef<HostTensor> operands,
+                            SmallVectorImpl<HostTensor> &results) {
+  int64_t width = shapeOf(getX()).back();
+  evaluateRows(*this, operands, results,
+               [&](auto &x, int64_t row, int64_t column) {
+                 auto *pair = x.data() + row * width + column / 2 * 2;
+                 auto square = pair[0] * pair[0] + pair[1] * pair[1];
+                 return pair[column % 2] / std::sqrt(square + 1e-6);
+               });
+  return success();
+}
+
 /// Sums of blocks of `block` tokens.
 static void evaluateTotals(Operation *op, int64_t block,
                            ArrayRef<HostTensor> operands,
@@ -384,6 +407,19 @@ void rows::TileSwapOp::evaluateTile(ArrayRef<ArrayRef<double>> operands,
 }
 
 //===----------------------------------------------------------------------===//
+// Tiles
+//===----------------------------------------------------------------------===//
+
+TileScope rows::DirectionOp::getScope() { return TileScope::pair; }
+
+/// Of x and the partners of its elements.
+Value rows::DirectionOp::emitTile(OpBuilder &builder, ValueRange tiles) {
+  ImplicitLocOpBuilder b(getLoc(), builder);
+  Expr x(tiles[0], &b), partner(tiles[1], &b);
+  return x / sqrt(fma(x, x, fma(partner, partner, 1e-6)));
+}
+
+//===----------------------------------------------------------------------===//
 // Operators
 //===----------------------------------------------------------------------===//
 
@@ -416,6 +452,7 @@ static void addOperators(OperatorRegistry &registry) {
   addOperator<rows::LiarOp>(registry, "liar", "rows.liar");
   addOperator<rows::OddOp>(registry, "odd", "rows.odd");
   addOperator<rows::SwapOp>(registry, "swap", "rows.swap");
+  addOperator<rows::DirectionOp>(registry, "direction", "rows.direction");
   registry.add(ExpressionFunction{
       "falling", 2, [](const auto &x) { return std::exp2(-x[0] / x[1]); }});
   addFaults(registry);

@@ -109,6 +109,21 @@ def Rows_TileSwapOp : Op<Rows_Dialect, "tile_swap", [Pure,
   let assemblyFormat = "$tile attr-dict `:` type($tile)";
 }
 
+def Rows_DirectionOp : Rows_Op<"direction", [AllTypesMatch<["x", "result"]>,
+    DeclareOpInterfaceMethods<Hova_ReferenceOpInterface>, Hova_Site<>,
+    DeclareOpInterfaceMethods<Hova_TileOpInterface, ["getScope"]>]> {
+  let summary = "pairs of columns as complex numbers of absolute value one";
+  let description = [{
+    `z / sqrt(|z|^2 + 1e-6)`, where `z = x_2k + i x_2k+1`. It needs pairs of columns
+    and no more, so it joins whatever has those in its tiles, on every target.
+
+    - C1: the width of x is even.
+  }];
+  let arguments = (ins Hova_Tensor:$x);
+  let assemblyFormat = "$x attr-dict `:` type($x)";
+  let hasVerifier = 1;
+}
+
 def Rows_TotalOp : Rows_Op<"total", [
     DeclareOpInterfaceMethods<Hova_ReferenceOpInterface>,
     DeclareOpInterfaceMethods<Hova_SplitReductionOpInterface, ["declineSplit"]>]> {
