@@ -10,6 +10,7 @@
 #ifndef HOVA_CODEGEN_CPU_RECIPES_FEATUREROWS_H
 #define HOVA_CODEGEN_CPU_RECIPES_FEATUREROWS_H
 
+#include "codegen/cpu/Recipe.h"
 #include "codegen/cpu/recipes/KernelEmitter.h"
 #include "dialect/Shapes.h"
 #include "dialect/linear_attention/LinearAttentionOps.h"
@@ -141,6 +142,16 @@ private:
   KernelEmitter &e;
   const FeatureSizes &sizes;
   const mlir::Value halfNorms, source, weight;
+};
+
+/// Of an operation that multiplies tokens with a table, `getFeatures`.
+template <typename OpT, auto emit, auto scratch>
+struct FeatureRecipe
+    : StoringCpuRecipe<FeatureRecipe<OpT, emit, scratch>, OpT, emit, scratch> {
+  OperandReads getReads(mlir::Operation *op, unsigned index) const {
+    bool isTable = op->getOperand(index) == llvm::cast<OpT>(op).getFeatures();
+    return isTable ? OperandReads::packed : OperandReads::rows;
+  }
 };
 
 } // namespace hova

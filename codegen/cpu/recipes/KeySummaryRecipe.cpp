@@ -10,7 +10,6 @@
 //
 // A key that is padding has a row of zeros in F, and a zero in the row of ones.
 
-#include "codegen/cpu/Recipe.h"
 #include "codegen/cpu/recipes/FeatureRows.h"
 #include "codegen/cpu/recipes/ProductPanels.h"
 #include "codegen/cpu/recipes/RowBlocks.h"
@@ -136,19 +135,9 @@ static LogicalResult emit(KernelEmitter &e, KeySummaryOp op) {
   return success();
 }
 
-namespace {
-struct KeySummaryRecipe
-    : StoringCpuRecipe<KeySummaryRecipe, KeySummaryOp, emit, scratchBytes> {
-  OperandReads getReads(Operation *op, unsigned index) const {
-    bool isTable =
-        op->getOperand(index) == cast<KeySummaryOp>(op).getFeatures();
-    return isTable ? OperandReads::packed : OperandReads::rows;
-  }
-};
-} // namespace
-
 void attachKeySummaryRecipe(MLIRContext &context) {
-  KeySummaryOp::attachInterface<KeySummaryRecipe>(context);
+  KeySummaryOp::attachInterface<
+      FeatureRecipe<KeySummaryOp, emit, scratchBytes>>(context);
 }
 
 } // namespace hova

@@ -23,7 +23,6 @@
 // relative to it, and peak that of the blocks before. No key after i has a part
 // in row i: its score is replaced by zero, whatever it is.
 
-#include "codegen/cpu/Recipe.h"
 #include "codegen/cpu/recipes/FeatureRows.h"
 #include "codegen/cpu/recipes/ProductPanels.h"
 #include "codegen/cpu/recipes/RowBlocks.h"
@@ -408,20 +407,9 @@ static LogicalResult emit(KernelEmitter &e, SummaryAttentionOp op) {
   return success();
 }
 
-namespace {
-struct SummaryAttentionRecipe
-    : StoringCpuRecipe<SummaryAttentionRecipe, SummaryAttentionOp, emit,
-                       scratchBytes> {
-  OperandReads getReads(Operation *op, unsigned index) const {
-    bool isTable =
-        op->getOperand(index) == cast<SummaryAttentionOp>(op).getFeatures();
-    return isTable ? OperandReads::packed : OperandReads::rows;
-  }
-};
-} // namespace
-
 void attachSummaryAttentionRecipe(MLIRContext &context) {
-  SummaryAttentionOp::attachInterface<SummaryAttentionRecipe>(context);
+  SummaryAttentionOp::attachInterface<
+      FeatureRecipe<SummaryAttentionOp, emit, scratchBytes>>(context);
 }
 
 } // namespace hova

@@ -125,7 +125,7 @@ template <typename OpT> static StringRef whatLacks(OpT) { return ""; }
 
 namespace {
 template <typename OpT>
-struct MaskRecipe : CudaRecipeOpInterface::ExternalModel<MaskRecipe<OpT>, OpT> {
+struct MaskRecipe : ElementsRecipe<MaskRecipe<OpT>, OpT> {
   CudaScheduleAttr chooseSchedule(Operation *op) const {
     if (StringRef lack = whatLacks(cast<OpT>(op)); !lack.empty()) {
       op->emitOpError("has no code for a GPU yet with ")
@@ -133,9 +133,6 @@ struct MaskRecipe : CudaRecipeOpInterface::ExternalModel<MaskRecipe<OpT>, OpT> {
       return {};
     }
     return scheduleElements(op);
-  }
-  Grid getGrid(Operation *op, CudaScheduleAttr schedule) const {
-    return gridOfTiles(op, schedule);
   }
   void emitGroup(Operation *op, GroupEmitter &emitter) const {
     emitMask(emitter, cast<OpT>(op), emitter.tilePlace(op));

@@ -107,11 +107,7 @@ void SummaryMerger::write() {
 
 namespace {
 struct MergeSummariesRecipe
-    : CudaRecipeOpInterface::ExternalModel<MergeSummariesRecipe,
-                                           MergeSummariesOp> {
-  CudaScheduleAttr chooseSchedule(Operation *op) const {
-    return scheduleElements(op);
-  }
+    : ElementsRecipe<MergeSummariesRecipe, MergeSummariesOp> {
   /// Blocks of rows of all heads along x, of columns along y.
   Grid getGrid(Operation *op, CudaScheduleAttr schedule) const {
     ArrayRef<int64_t> s = shapeOf(cast<MergeSummariesOp>(op).getSummary());

@@ -99,11 +99,7 @@ void SoftmaxEmitter::emit() {
 }
 
 namespace {
-struct SoftmaxRecipe
-    : CudaRecipeOpInterface::ExternalModel<SoftmaxRecipe, SoftmaxOp> {
-  CudaScheduleAttr chooseSchedule(Operation *op) const {
-    return scheduleElements(op);
-  }
+struct SoftmaxRecipe : ElementsRecipe<SoftmaxRecipe, SoftmaxOp> {
   Grid getGrid(Operation *op, CudaScheduleAttr schedule) const {
     return {gridOfTiles(op, schedule).x, 1, 1};
   }
