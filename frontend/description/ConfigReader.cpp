@@ -195,7 +195,9 @@ std::optional<ConfigSpec> SpecReader::readConfig(const Node &node) {
   if (!expect(node, Node::Kind::Object, "\"config\"")) {
     return std::nullopt;
   }
-  checkKeys(node, {"model_type", "architectures", "set", "require", "ignore"},
+  checkKeys(node,
+            {"model_type", "architectures", "set", "instead_of", "require",
+             "ignore"},
             "\"config\"");
   ConfigSpec config;
   config.node = &node;
@@ -217,6 +219,16 @@ std::optional<ConfigSpec> SpecReader::readConfig(const Node &node) {
   }
   if (const Node *set = node.get("set")) {
     config.set = readConfigSettings(*set, "\"set\"");
+  }
+  const Node *insteadOf = node.get("instead_of");
+  if (insteadOf && expect(*insteadOf, Node::Kind::Object, "\"instead_of\"") &&
+      checkCount(*insteadOf, insteadOf->members.size(), SpecLimits::ruleEntries,
+                 "keys")) {
+    for (const Member *member : uniqueMembers(*insteadOf)) {
+      if (auto other = stringOf(*member->value, "a key")) {
+        config.insteadOf.push_back({member->key, std::move(*other)});
+      }
+    }
   }
   const Node *require = node.get("require");
   if (require && expect(*require, Node::Kind::Object, "\"require\"") &&

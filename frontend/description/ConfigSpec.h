@@ -49,6 +49,8 @@ struct ConfigSpec {
   /// By the class that was saved, what it decides beside `set`. None: any.
   std::vector<std::pair<std::string, std::vector<ConfigSetting>>> architectures;
   std::vector<ConfigSetting> set;
+  /// Objects, and those whose place they take where a configuration has them.
+  std::vector<std::pair<std::string, std::string>> insteadOf;
   std::vector<ConfigRequirement> require;
   /// Keys that change no number, with `*`.
   std::vector<std::string> ignore;

@@ -44,7 +44,25 @@ static const Node *findIn(const Node &object, std::string_view key) {
 }
 
 const Node *Config::find(std::string_view key) const {
-  return findIn(root(), key);
+  return findIn(root(), nameOf(key));
+}
+
+void Config::replace(const std::string &key, const std::string &other) {
+  const Node *value = find(other);
+  if (value && value->is(Node::Kind::Object)) {
+    replaced.emplace(key, other);
+  }
+}
+
+std::string Config::nameOf(std::string_view key) const {
+  for (const auto &[object, other] : replaced) {
+    bool isInside = key.size() > object.size() && key[object.size()] == '.' &&
+                    key.substr(0, object.size()) == object;
+    if (isInside) {
+      return other + std::string(key.substr(object.size()));
+    }
+  }
+  return std::string(key);
 }
 
 std::string Config::wordOf(std::string_view key) const {

@@ -31,6 +31,12 @@ public:
   /// there is none.
   const reader::Node *find(std::string_view key) const;
 
+  /// Lets the key `other`, if it is an object, take the place of the object
+  /// `key`: what is in it is then found by the names of what was there.
+  void replace(const std::string &key, const std::string &other);
+  /// The name in the file of what is found as `key`.
+  std::string nameOf(std::string_view key) const;
+
   /// Adds a key that stands in another file of the folder. It has a value and
   /// no place.
   void add(std::string key, Scalar value) {
@@ -69,6 +75,8 @@ private:
   std::unique_ptr<reader::Document> document;
   bool isWhole = false;
   std::map<std::string, Scalar, std::less<>> added;
+  /// By the object, what took its place.
+  std::map<std::string, std::string, std::less<>> replaced;
 };
 
 /// Whether two values are the same, members of objects in any order.

@@ -59,10 +59,14 @@ private:
   reader::Diagnostic &errorAt(const Node *place, const std::string &message);
   void put(const std::string &parameter, Scalar value);
 
-  void visit(const Node &object, const std::string &path);
-  std::string fateOf(const std::string &key, const Node &value);
+  void visit(const Node &object, const std::string &path,
+             const std::string &known);
+  std::string fateOf(const std::string &key, const std::string &known,
+                     const Node &value);
+  const std::string *placeTakenBy(const std::string &key) const;
   std::string checkRequired(const ConfigRequirement &requirement,
                             const std::string &key, const Node &value);
+  template <typename Predicate> bool isAnyRead(Predicate isMeant) const;
   bool isKnownBelow(const std::string &key) const;
   void checkIgnored();
 
@@ -133,7 +137,7 @@ std::optional<Scalar> KeyReader::evaluate(const ConfigSetting &setting) {
       continue;
     }
     if (!node && !setting.otherwise) {
-      config.errorAtStart("key " + inQuotes(use.name) +
+      config.errorAtStart("key " + inQuotes(config.nameOf(use.name)) +
                           " is missing: it decides parameter " +
                           inQuotes(setting.parameter));
       return std::nullopt;
@@ -149,7 +153,8 @@ std::optional<Scalar> KeyReader::evaluate(const ConfigSetting &setting) {
       value = Scalar::ofText("null");
     }
     if (!value) {
-      config.error(*node, "key " + inQuotes(use.name) + " decides parameter " +
+      config.error(*node, "key " + inQuotes(config.nameOf(use.name)) +
+                              " decides parameter " +
                               inQuotes(setting.parameter) + ", and is " +
                               config.textOf(*node));
       return std::nullopt;
@@ -284,16 +289,13 @@ std::string KeyReader::checkRequired(const ConfigRequirement &requirement,
   return "refused";
 }
 
-/// Whether something is said of keys of the object that `key` is.
-bool KeyReader::isKnownBelow(const std::string &key) const {
-  std::string prefix = key + ".";
-  auto begins = [&](const std::string &name) {
-    return name.compare(0, prefix.size(), prefix) == 0;
-  };
+/// Whether a key that is meant decides anything, or has a value to have.
+template <typename Predicate>
+bool KeyReader::isAnyRead(Predicate isMeant) const {
   auto reads = [&](const std::vector<ConfigSetting> &settings) {
     for (const ConfigSetting &setting : settings) {
       std::vector<std::string> keys = setting.keys();
-      if (std::any_of(keys.begin(), keys.end(), begins)) {
+      if (std::any_of(keys.begin(), keys.end(), isMeant)) {
         return true;
       }
     }
@@ -304,12 +306,45 @@ bool KeyReader::isKnownBelow(const std::string &key) const {
                      [&](const auto &entry) { return reads(entry.second); }) ||
          std::any_of(
              rules.require.begin(), rules.require.end(),
-             [&](const ConfigRequirement &rule) { return begins(rule.key); }) ||
+             [&](const ConfigRequirement &rule) { return isMeant(rule.key); });
+}
+
+/// Whether something is said of keys of the object that `key` is.
+bool KeyReader::isKnownBelow(const std::string &key) const {
+  std::string prefix = key + ".";
+  auto begins = [&](const std::string &name) {
+    return name.compare(0, prefix.size(), prefix) == 0;
+  };
+  return isAnyRead(begins) ||
          std::any_of(rules.ignore.begin(), rules.ignore.end(), begins);
 }
 
-/// What becomes of a key; empty if those of its object each have a fate.
-std::string KeyReader::fateOf(const std::string &key, const Node &value) {
+/// The object whose place `key` takes if it is one; null if it takes none.
+const std::string *KeyReader::placeTakenBy(const std::string &key) const {
+  for (const auto &[other, object] : rules.insteadOf) {
+    if (other == key) {
+      return &object;
+    }
+  }
+  return nullptr;
+}
+
+/// What becomes of a key, which rules know as `known`; empty if those of its
+/// object each have a fate.
+std::string KeyReader::fateOf(const std::string &key, const std::string &known,
+                              const Node &value) {
+  if (const std::string *object = placeTakenBy(key)) {
+    if (value.is(Node::Kind::Object)) {
+      return "";
+    }
+    if (value.is(Node::Kind::Null)) {
+      return "leaves " + *object + " in its place";
+    }
+  }
+  if (config.nameOf(key) != key &&
+      isAnyRead([&](const std::string &name) { return name == key; })) {
+    return config.nameOf(key) + " takes its place";
+  }
   auto names = decided.find(&value);
   if (names != decided.end()) {
     std::string list;
@@ -319,14 +354,14 @@ std::string KeyReader::fateOf(const std::string &key, const Node &value) {
     return "decides " + list;
   }
   for (const ConfigRequirement &requirement : rules.require) {
-    if (requirement.key == key) {
+    if (requirement.key == known) {
       return checkRequired(requirement, key, value);
     }
   }
   if (foreign.count(&value)) {
     return "of another architecture";
   }
-  if (matchesAny(rules.ignore, key)) {
+  if (matchesAny(rules.ignore, known)) {
     return "ignored by " + spec.name;
   }
   if (key == "model_type") {
@@ -343,7 +378,7 @@ std::string KeyReader::fateOf(const std::string &key, const Node &value) {
     leftOut.insert(key);
     return "ignored by --ignore-config";
   }
-  if (value.is(Node::Kind::Object) && isKnownBelow(key)) {
+  if (value.is(Node::Kind::Object) && isKnownBelow(known)) {
     return "";
   }
   config
@@ -357,15 +392,20 @@ std::string KeyReader::fateOf(const std::string &key, const Node &value) {
   return "refused";
 }
 
-void KeyReader::visit(const Node &object, const std::string &path) {
+/// Visits the keys of an object in the file's order. `path` stands before
+/// their names there, `known` before those in rules.
+void KeyReader::visit(const Node &object, const std::string &path,
+                      const std::string &known) {
   for (const Member &member : object.members) {
     if (member.repeated) {
       continue;
     }
     std::string key = path + member.key;
-    std::string fate = fateOf(key, *member.value);
+    std::string fate = fateOf(key, known + member.key, *member.value);
     if (fate.empty()) {
-      visit(*member.value, key + ".");
+      const std::string *object = placeTakenBy(key);
+      visit(*member.value, key + ".",
+            (object ? *object : known + member.key) + ".");
       continue;
     }
     reading.fates.push_back({key, config.textOf(*member.value), fate});
@@ -385,6 +425,9 @@ void KeyReader::checkIgnored() {
 }
 
 KeyReading KeyReader::run() {
+  for (const auto &[other, object] : rules.insteadOf) {
+    config.replace(object, other);
+  }
   const std::vector<ConfigSetting> *ofArchitecture = architecture();
   for (const ConfigSetting &setting : rules.set) {
     take(setting);
@@ -402,7 +445,7 @@ KeyReading KeyReader::run() {
     }
   }
   takeTask();
-  visit(config.root(), "");
+  visit(config.root(), "", "");
   checkIgnored();
   return std::move(reading);
 }

@@ -278,6 +278,7 @@ Value configSchema() {
   return closed(Object{{"model_type", names},
                        {"architectures", mapOf(settings)},
                        {"set", settings},
+                       {"instead_of", mapOf(Object{{"type", "string"}})},
                        {"require", mapOf(Object{{"type", "array"}})},
                        {"ignore", names}},
                 {"model_type"});

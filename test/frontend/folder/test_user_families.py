@@ -93,6 +93,49 @@ def test_keys_inside_of_objects(key, known, tmp_path):
     assert known or f'nothing is known of key "text.{key}"' in done.stderr
 
 
+INSTEAD = {"instead_of": {"old_text": "text"}, "require": {"text.kind": ["plain"]}, "ignore": ["text.seed"]}
+
+
+@pytest.mark.parametrize(
+    "config, width",
+    [
+        ({"text": {"size": 6}}, 6),
+        ({"text": {"size": 6}, "old_text": None}, 6),
+        ({"text": {"size": 6}, "old_text": {"size": 5}}, 5),
+        ({"old_text": {"size": 5, "kind": "plain", "seed": 3, "use_cache": True}}, 5),
+        ({"text": {"size": "wide", "kind": "other", "seed": 1}, "old_text": {}}, 7),
+    ],
+    ids=str,
+)
+def test_object_in_the_place_of_another(config, width, tmp_path):
+    """Whole: what it lacks has its default, whatever the other one says."""
+    done = imported(tmp_path, family({"value": "text.size", "default": 7}, **INSTEAD), config)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["parameters"]["width"] == width
+
+
+@pytest.mark.parametrize(
+    "config, message, pointer",
+    [
+        ({"old_text": {"kind": "other"}}, 'key "old_text.kind" is "other", and tiny computes "plain" alone', "/old_text/kind"),
+        ({"old_text": {"slope": 1}}, 'nothing is known of key "old_text.slope" with the value 1', "/old_text/slope"),
+        ({"text": {"slope": 1}, "old_text": {}}, 'nothing is known of key "text.slope" with the value 1', "/text/slope"),
+        ({"old_text": {"size": None}}, 'key "old_text.size" decides parameter "width", and is null', "/old_text/size"),
+        ({"old_text": 3}, 'nothing is known of key "old_text" with the value 3', "/old_text"),
+    ],
+    ids=str,
+)
+def test_object_in_the_place_of_another_refused(config, message, pointer, tmp_path):
+    done = imported(tmp_path, family({"value": "text.size", "default": 7}, **INSTEAD), config)
+    assert done.returncode == 1
+    assert f": error: {message}" in done.stderr and f"at {pointer}\n" in done.stderr
+
+
+def test_object_that_takes_no_place(tmp_path):
+    done = imported(tmp_path, family("size", instead_of={"old_text": 3}), {"size": 6})
+    assert done.returncode == 1 and "at /checkpoints/library/config/instead_of/old_text" in done.stderr
+
+
 def test_base_of_angles_is_a_use(tmp_path):
     """A parameter that only an initialiser reads is no mistake."""
     description = family(8)
