@@ -37,7 +37,7 @@ def randomise(model, seed):
             is_gain = value.dim() == 1 and name.endswith("weight")
             if is_gain:
                 value.copy_(1 + 0.2 * noise)
-            elif value.dim() == 1:
+            elif value.dim() < 2:
                 value.copy_(0.1 * noise)
             elif any(word in name for word in ("embed", "token", "_pos")):
                 value.copy_(0.5 * noise)

@@ -12,6 +12,7 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
+import test_clip_folders
 import test_decoder_folders
 import test_folders
 import test_text_folders
@@ -32,17 +33,20 @@ def families():
     yield from test_text_folders.FAMILIES
     yield from test_vision_folders.FAMILIES
     yield from test_decoder_folders.FAMILIES
+    yield from test_clip_folders.FAMILIES
     for prefix, (keys, kinds) in test_folders.FAMILIES.items():
         yield Family(prefix, keys, kinds, inputs=images if "image_size" in keys else lambda c: texts(c, True))
 
 
-def drawn(name, value, config):
+def drawn(family, name, value, config):
     config = getattr(config, "text_config", config)
     if value.dtype == np.float32:
         return {"shape": list(value.shape)}
     if name == "tokens":
         pad = {} if config.pad_token_id is None else {"pad": config.pad_token_id}
-        return {"ids": config.vocab_size} | pad
+        # Where a family takes the state of a text's end, its texts have ends.
+        end = {"end": config.eos_token_id} if family.inputs in test_clip_folders.WITH_ENDS else {}
+        return {"ids": config.vocab_size} | pad | end
     return {"ids": config.type_vocab_size} if name == "types" else {}
 
 
@@ -65,7 +69,7 @@ def record(family, kind):
         "config": {key: value for key, value in config.items() if key not in LEFT_OUT},
         "tensors": {name: list(value.shape) for name, value in tensors.items()},
         "only_valid": family.only_valid,
-        "inputs": {name: drawn(name, value, model.config) for name, value in family.inputs(model.config).items()},
+        "inputs": {name: drawn(family, name, value, model.config) for name, value in family.inputs(model.config).items()},
     }
     for name, value in recorded.weights_of(case).items():
         assert np.array_equal(value, tensors[name]), f"{name} is saved under another name than it has"

@@ -19,7 +19,7 @@ BATCH, LENGTH = 3, 12
 LABELS = {i: str(i) for i in range(3)}
 NAMED = {
     "image": "pixel_values",
-    "sound": "input_features",
+    "features": "input_features",
     "tokens": "input_ids",
     "mask": "attention_mask",
     "types": "token_type_ids",
@@ -38,6 +38,10 @@ class Family:
     outputs: object = None
     # Where a row of padding sees no token, the library makes a mean of what is hidden: these are not compared.
     only_valid: bool = False
+    # What the program is a part of the model for: of the model and what is passed to it.
+    compute: object = None
+    # The library makes a mask with numbers that float64 is not accepted for.
+    in_single: bool = False
 
 
 def known(families):
@@ -82,6 +86,10 @@ def images(config):
     return {"image": random.randn(BATCH, 3, config.image_size, config.image_size).astype(np.float32)}
 
 
+def call(model, passed):
+    return model(**passed)
+
+
 def build(family, kind, seed=0, **changed):
     config = getattr(transformers, f"{family.prefix}Config")(**(family.keys | changed))
     config._attn_implementation = "eager"
@@ -90,12 +98,12 @@ def build(family, kind, seed=0, **changed):
 
 def library_results(family, model, given):
     """By the names of the outputs, in float64; in float32 where rows see no token, since the largest number of float64,
-    by which the library hides tokens, is infinite in its softmax."""
-    dtype = torch.float32 if family.only_valid else torch.float64
+    by which the library hides tokens, is infinite in its softmax, and where the library cannot make that number."""
+    dtype = torch.float32 if family.only_valid or family.in_single else torch.float64
     passed = {NAMED[name]: torch.from_numpy(value) for name, value in given.items()}
     passed = {name: value.to(dtype) if value.is_floating_point() else value.long() for name, value in passed.items()}
     with torch.no_grad():
-        result = model.to(dtype)(**passed)
+        result = (family.compute or call)(model.to(dtype), passed)
     if "logits" in result:
         return {"logits": result.logits.numpy()}
     if family.outputs is None:
@@ -106,6 +114,19 @@ def library_results(family, model, given):
 def save(model, folder):
     model.float().save_pretrained(folder, safe_serialization=True)
     return json.loads((folder / "config.json").read_text())
+
+
+def parameters_of(config, scratch):
+    """How many numbers the description has that is imported for a configuration."""
+    (scratch / "config.json").write_text(config.to_json_string())
+    subprocess.run([HOVA, "import", scratch, "-o", scratch / "model.json"], check=True)
+    command = [HOVA, "summary", scratch / "model.json", "--format=json"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    return json.loads(done.stdout)["parameters"]["trainable"]
+
+
+def numbers_in(module):
+    return sum(value.numel() for value in module.parameters())
 
 
 def compile_folder(folder, program, given, *options):

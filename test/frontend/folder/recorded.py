@@ -29,13 +29,13 @@ def weight_of(name, shape):
     """By its name, so that it is the same whatever else there is: gains near 1, and biases away from 0."""
     noise = np.random.RandomState(zlib.crc32(name.encode())).randn(*shape)
     is_table = any(word in name for word in ("embed", "wte", "wpe", "token", "relative_attention_bias"))
-    if len(shape) == 1 or 1 in shape[:-1]:
-        return (1 + 0.3 * noise if name.endswith(("weight", "lambda1")) else 0.2 * noise).astype(np.float32)
+    if len(shape) < 2 or 1 in shape[:-1]:
+        return np.asarray(1 + 0.3 * noise if name.endswith(("weight", "lambda1")) else 0.2 * noise, np.float32)
     return (noise * (0.5 if is_table else np.prod(shape[1:]) ** -0.5)).astype(np.float32)
 
 
 def input_of(name, drawn):
-    """`drawn` is the shape of numbers, the number of ids, or the id of padding beside it."""
+    """`drawn` is the shape of numbers, or the number of ids, with the ids of padding and of a text's end beside it."""
     random = np.random.RandomState(zlib.crc32(name.encode()))
     mask = np.arange(LENGTH) < np.array([LENGTH, LENGTH - 3, 1])[:, None]
     if name == "mask":
@@ -48,6 +48,10 @@ def input_of(name, drawn):
         ids[ids == drawn["pad"]] += 1 if drawn["pad"] == 0 else -1
         ids[~mask] = drawn["pad"]
         ids[0, 4] = drawn["pad"]
+    if "end" in drawn:
+        # Once, twice, and behind what the mask keeps.
+        ids[ids == drawn["end"]] -= 1
+        ids[[0, 1, 1, 2], [5, 2, 6, 3]] = drawn["end"]
     return ids
 
 
