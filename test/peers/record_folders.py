@@ -15,6 +15,7 @@ import numpy as np
 import test_clip_folders
 import test_decoder_folders
 import test_folders
+import test_sound_folders
 import test_text_folders
 import test_vision_folders
 import torch
@@ -34,6 +35,7 @@ def families():
     yield from test_vision_folders.FAMILIES
     yield from test_decoder_folders.FAMILIES
     yield from test_clip_folders.FAMILIES
+    yield from test_sound_folders.FAMILIES
     for prefix, (keys, kinds) in test_folders.FAMILIES.items():
         yield Family(prefix, keys, kinds, inputs=images if "image_size" in keys else lambda c: texts(c, True))
 

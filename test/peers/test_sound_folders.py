@@ -1,0 +1,76 @@
+# ===- test_sound_folders.py - Folders of encoders of sounds ---------------------=== #
+# SPDX-License-Identifier: Apache-2.0
+"""A folder of every class of every family of encoders of sounds, f32 within 1e-5 of the largest value; then keys of the
+configuration changed, right or refused."""
+
+import numpy as np
+import pytest
+from saved_folders import (
+    BATCH,
+    LABELS,
+    Family,
+    build,
+    call,
+    cases,
+    changes,
+    check_right_or_refused,
+    check_saved,
+    name_of,
+)
+
+WHISPER = {
+    "num_mel_bins": 10,
+    "max_source_positions": 14,
+    "d_model": 64,
+    "encoder_layers": 3,
+    "encoder_attention_heads": 4,
+    "encoder_ffn_dim": 96,
+    "decoder_layers": 1,
+    "decoder_attention_heads": 2,
+    "decoder_ffn_dim": 40,
+    "vocab_size": 60,
+    "max_target_positions": 8,
+    "classifier_proj_size": 24,
+    "pad_token_id": 3,
+    "bos_token_id": 1,
+    "eos_token_id": 2,
+    "decoder_start_token_id": 1,
+    "id2label": LABELS,
+}
+
+
+def sounds(config):
+    random = np.random.RandomState(1)
+    return {"features": random.randn(BATCH, config.num_mel_bins, 2 * config.max_source_positions).astype(np.float32)}
+
+
+def encoder(model, passed):
+    is_part = hasattr(model, "classifier")
+    return call(model if is_part else model.get_encoder(), passed)
+
+
+FAMILIES = [
+    Family(
+        "Whisper",
+        WHISPER,
+        ["ForAudioClassification", "Model", "ForConditionalGeneration"],
+        [{"activation_function": "relu"}, {"activation_function": "gelu_new"}, {"activation_function": "silu"},
+         {"activation_function": "tanh"}, {"num_mel_bins": 16}, {"max_source_positions": 17}, {"encoder_layers": 2},
+         {"encoder_layers": 1}, {"encoder_attention_heads": 8}, {"encoder_ffn_dim": 48}, {"d_model": 32}, {"decoder_layers": 2},
+         {"scale_embedding": True}, {"classifier_proj_size": 40}, {"use_weighted_layer_sum": True},
+         {"use_weighted_layer_sum": True, "encoder_layers": 1}, {"apply_spec_augment": True}, {"median_filter_width": 3},
+         {"is_encoder_decoder": False}, {"tie_word_embeddings": False}],
+        sounds,
+        compute=encoder,
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("family, kind", cases(FAMILIES), ids=name_of)
+def test_saved_folder(family, kind, scratch):
+    check_saved(family, build(family, kind), scratch)
+
+
+@pytest.mark.parametrize("family, changed", changes(FAMILIES), ids=name_of)
+def test_changed_key_is_right_or_refused(family, changed, scratch):
+    check_right_or_refused(family, changed, scratch)
