@@ -51,7 +51,10 @@ ImageProcessor::ImageProcessor(const std::string &folder, const Print &print) {
   }
   path = std::move(name);
   Config file(std::move(source));
-  isRead = file.isRead() && read(file);
+  // Of sounds it says what becomes of samples before there are features, which
+  // is what programs take.
+  bool isOfSounds = file.isRead() && file.find("sampling_rate");
+  isRead = file.isRead() && (isOfSounds || read(file));
   if (file.diagnostics().hasErrors()) {
     print(file.diagnostics());
   }

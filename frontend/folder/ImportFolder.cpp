@@ -145,16 +145,22 @@ void FolderImport::checkOverrides(Config &config, const KeyReading &reading) {
 /// Images of another size than the model has places for are a mistake, unless
 /// the description makes the model for that size.
 void FolderImport::checkSide(Config &config, const CheckpointSpec &source) {
-  constexpr std::string_view given = "image.side", wanted = "image_size";
+  constexpr std::string_view given = "image.side";
   const Scalar *side = config.findAdded(given);
-  const reader::Node *size = config.find(wanted);
+  std::string wanted = "image_size";
   for (const ConfigSetting &setting : source.config->set) {
-    std::vector<std::string> keys = setting.keys();
-    side = std::count(keys.begin(), keys.end(), given) ? nullptr : side;
+    for (const std::string &key : setting.keys()) {
+      side = key == given ? nullptr : side;
+      // A model of images and of something else has an object for each.
+      wanted = std::string_view(key).substr(key.rfind('.') + 1) == "image_size"
+                   ? key
+                   : wanted;
+    }
   }
+  const reader::Node *size = config.find(wanted);
   if (side && size && size->is(reader::Node::Kind::Integer) &&
       size->integer != side->integer) {
-    config.error(*size, "key " + inQuotes(wanted) + " is " +
+    config.error(*size, "key " + inQuotes(config.nameOf(wanted)) + " is " +
                             config.textOf(*size) +
                             ", and preprocessor_config.json makes images of " +
                             side->str() + " by " + side->str());

@@ -5,6 +5,7 @@ configuration changed, right or refused."""
 
 import numpy as np
 import pytest
+import transformers
 from saved_folders import (
     BATCH,
     LABELS,
@@ -13,9 +14,12 @@ from saved_folders import (
     call,
     cases,
     changes,
+    check_program,
     check_right_or_refused,
     check_saved,
+    compile_folder,
     name_of,
+    save,
 )
 
 WHISPER = {
@@ -74,3 +78,12 @@ def test_saved_folder(family, kind, scratch):
 @pytest.mark.parametrize("family, changed", changes(FAMILIES), ids=name_of)
 def test_changed_key_is_right_or_refused(family, changed, scratch):
     check_right_or_refused(family, changed, scratch)
+
+
+def test_folder_with_what_makes_features_of_samples(scratch):
+    model = build(FAMILIES[0], "Model")
+    save(model, scratch / "folder")
+    transformers.WhisperFeatureExtractor(feature_size=10, chunk_length=1).save_pretrained(scratch / "folder")
+    done = compile_folder(scratch / "folder", scratch / "program", sounds(model.config))
+    assert done.returncode == 0, done.stderr
+    check_program(FAMILIES[0], model, scratch)

@@ -1,6 +1,6 @@
 # ===- test_towers.py - Folders of models with towers ----------------------------=== #
 # SPDX-License-Identifier: Apache-2.0
-"""Which token of a text stands for it, and objects of older files."""
+"""Which token of a text stands for it, objects of older files, and the image size of one tower."""
 
 import json
 
@@ -61,3 +61,20 @@ def test_older_object_has_defaults_of_its_own(older, expected, tmp_path):
     for name, want in expected.items():
         value = found[name]["default"] if isinstance(found[name], dict) else found[name]
         assert value == want, name
+
+
+@pytest.mark.parametrize("place", ["vision_config", "vision_config_dict"])
+def test_images_of_another_size_than_the_tower(place, tmp_path):
+    towers = {"vision_config": CASES["CLIPModel"]["config"]["vision_config"]}
+    towers[place] = towers["vision_config"] | {"image_size": 28}
+    done = imported(tmp_path, towers, **{"preprocessor_config.json": {"crop_size": 36}})
+    assert done.returncode == 1
+    assert f'key "{place}.image_size" is 28, and preprocessor_config.json makes images of 36 by 36' in done.stderr
+
+
+def test_folder_with_what_makes_features_of_samples(tmp_path):
+    """Programs take features; how samples become them is not theirs."""
+    config = next(case["config"] for family, kind, case in cases() if kind == "WhisperModel")
+    extractor = {"feature_extractor_type": "WhisperFeatureExtractor", "sampling_rate": 16000, "hop_length": 160, "mel_filters": [[0.5]]}
+    done = hova("import", write_folder(tmp_path / "folder", config, None, **{"preprocessor_config.json": extractor}))
+    assert done.returncode == 0, done.stderr
