@@ -23,9 +23,12 @@ import traceback
 from pathlib import Path
 
 import numpy as np
+import test_clip_folders
+import test_sound_folders
 import torch
 import transformers
 from harness import HOVA, randomise, run_program
+from saved_folders import library_results
 from transformers.activations import ACT2FN
 
 BATCH, LENGTH = 3, 12
@@ -66,6 +69,9 @@ FAMILIES = {
     "Swin": (WINDOWS, IMAGE_CLASSES),
     "Swinv2": (WINDOWS, IMAGE_CLASSES),
 }
+# Those that say themselves what they read and give.
+WITH_INPUTS = {family.prefix: family for family in [*test_clip_folders.FAMILIES, *test_sound_folders.FAMILIES]}
+FAMILIES |= {prefix: (family.keys | LABELS, family.kinds) for prefix, family in WITH_INPUTS.items()}
 # Values of keys that a kind of value does not tell.
 VALUES = {
     "hidden_act": sorted(ACT2FN),
@@ -84,6 +90,9 @@ VALUES = {
     "image_size": [8, 24, 32, 48, 64, [32, 32], [32, 64]],
     "patch_size": [2, 4, 8, 16, [8, 8], [8, 4]],
     "window_size": [1, 2, 3, 7, 8, 16],
+    "eos_token_id": [None, 2, 7, -1, [2]],
+    "text_config_dict": [None, {}, test_clip_folders.TEXT, test_clip_folders.TEXT | {"eos_token_id": 2, "hidden_act": "gelu"}],
+    "vision_config_dict": [None, {}, test_clip_folders.IMAGE, test_clip_folders.IMAGE | {"unheard_of": 1}],
     "unheard_of": [0, False, None, "word", {}, [1]],
 }  # fmt: skip
 REMOVED = object()
@@ -118,17 +127,32 @@ def base(family, kind):
     return keys | {"architectures": [family + kind]}
 
 
+def paths(keys):
+    """The keys, and with dots those of towers."""
+    for key, value in keys.items():
+        yield key
+        if key.endswith("_config") and isinstance(value, dict):
+            yield from (f"{key}.{inner}" for inner in value)
+
+
+def holder(keys, path):
+    """The object that has the key, and its name there."""
+    tower, _, key = path.rpartition(".")
+    return keys[tower] if tower else keys, key
+
+
 def cases(seed=0):
     """(family, class, key, other value), each once, in an order that the seed decides."""
     found = []
     for family, (_, kinds) in FAMILIES.items():
         for kind in kinds:
             keys = base(family, kind)
-            absent = {"num_labels", "unheard_of"} - keys.keys()
-            for key in [*keys, *sorted(absent)]:
-                found += [(family, kind, key, other) for other in others(key, keys.get(key))]
-                if key in keys:
-                    found.append((family, kind, key, REMOVED))
+            absent = {"num_labels", "unheard_of"} | {f"{tower}_dict" for tower in keys if tower.endswith("_config")}
+            for path in [*paths(keys), *sorted(absent - keys.keys())]:
+                inside, key = holder(keys, path)
+                found += [(family, kind, path, other) for other in others(key, inside.get(key))]
+                if key in inside:
+                    found.append((family, kind, path, REMOVED))
     random.Random(seed).shuffle(found)
     return found
 
@@ -153,7 +177,7 @@ def library_result(model, given):
     passed = {name: value.double() if name == "pixel_values" else value.long() for name, value in passed.items()}
     with torch.no_grad():
         result = model.double()(**passed, return_dict=True)
-    return (result.logits if "logits" in result else result.last_hidden_state).numpy()
+    return {"": (result.logits if "logits" in result else result.last_hidden_state).numpy()}
 
 
 def library(family, keys, folder):
@@ -170,12 +194,14 @@ def library(family, keys, folder):
         randomise(saved, 0).float().save_pretrained(folder, safe_serialization=True)
         (folder / "config.json").write_text(text)
         model = kind.from_pretrained(folder, attn_implementation="eager").eval()
-        given = inputs_of(config)
-        want = library_result(model, given)
+        described = WITH_INPUTS.get(family)
+        given = described.inputs(config) if described else inputs_of(config)
+        want = library_results(described, model, given) if described else library_result(model, given)
     except Exception:
         (folder / "config.json").write_text(text)
         return None
-    return (given, want) if want.size and np.isfinite(want).all() and want.any() else None
+    is_any = all(value.size and np.isfinite(value).all() and value.any() for value in want.values())
+    return (given, want) if is_any else None
 
 
 def base_class(family, name):
@@ -198,10 +224,11 @@ class Mutations:
     def run(self, family, kind, key, other):
         """(outcome, what was said)"""
         keys = base(family, kind)
+        inside, name = holder(keys, key)
         if other is REMOVED:
-            del keys[key]
+            del inside[name]
         else:
-            keys[key] = other
+            inside[name] = other
         folder = self.scratch / "folder"
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir()
@@ -215,7 +242,7 @@ class Mutations:
             return "illegal", "there are no tensors"
         print_of = [imported.stdout.encode(), (folder / "model.safetensors").read_bytes()]
         if computed:
-            print_of += [computed[1].tobytes()]
+            print_of += [value.tobytes() for value in computed[1].values()]
         digest = hashlib.sha256(b"|".join(print_of)).digest()
         if digest not in self.known:
             self.known[digest] = self.compile(folder, computed)
@@ -234,13 +261,18 @@ class Mutations:
         if not computed:
             return "illegal", "hova computes it"
         try:
-            got = next(iter(run_program(program, given, self.scratch).values()))
+            got = run_program(program, given, self.scratch)
         except AssertionError as error:
             return "wrong", f"the program takes other inputs: {error}"
         shutil.rmtree(self.scratch / "outputs")
-        if got.shape != want.shape:
-            return "wrong", f"{got.shape} in the place of {want.shape}"
-        error = np.abs(got - want).max() / np.abs(want).max()
+        if "" in want:
+            # Where the only output has no name, it is as good as any.
+            got = {"": value for value in got.values()}
+        if got.keys() != want.keys():
+            return "wrong", f"{sorted(got)} in the place of {sorted(want)}"
+        if any(got[name].shape != value.shape for name, value in want.items()):
+            return "wrong", f"{[value.shape for value in got.values()]} in the place of {[value.shape for value in want.values()]}"
+        error = max(np.abs(got[name] - value).max() / np.abs(value).max() for name, value in want.items())
         return "right" if error <= BOUND else "wrong", f"error {error:.1e}"
 
 

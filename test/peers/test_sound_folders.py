@@ -5,6 +5,7 @@ configuration changed, right or refused."""
 
 import numpy as np
 import pytest
+import torch
 import transformers
 from saved_folders import (
     BATCH,
@@ -19,6 +20,8 @@ from saved_folders import (
     check_saved,
     compile_folder,
     name_of,
+    numbers_in,
+    parameters_of,
     save,
 )
 
@@ -78,6 +81,29 @@ def test_saved_folder(family, kind, scratch):
 @pytest.mark.parametrize("family, changed", changes(FAMILIES), ids=name_of)
 def test_changed_key_is_right_or_refused(family, changed, scratch):
     check_right_or_refused(family, changed, scratch)
+
+
+def sizes(width, layers, **more):
+    heads = {"encoder_attention_heads": width // 64, "decoder_attention_heads": width // 64}
+    return {"d_model": width, "encoder_layers": layers, "encoder_ffn_dim": 4 * width} | heads | more
+
+
+PUBLISHED = {
+    "tiny": sizes(384, 4),
+    "base": sizes(512, 6),
+    "small": sizes(768, 12),
+    "medium": sizes(1024, 24),
+    "large-v3": sizes(1280, 32, num_mel_bins=128),
+}
+
+
+@pytest.mark.parametrize("size", PUBLISHED)
+def test_parameters_of_published_sizes(size, scratch):
+    config = transformers.WhisperConfig(**PUBLISHED[size])
+    config.architectures = ["WhisperForConditionalGeneration"]
+    with torch.device("meta"):
+        encoder = transformers.WhisperModel(config).encoder
+    assert parameters_of(config, scratch) == numbers_in(encoder)
 
 
 def test_folder_with_what_makes_features_of_samples(scratch):
