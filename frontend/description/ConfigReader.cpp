@@ -197,7 +197,7 @@ std::optional<ConfigSpec> SpecReader::readConfig(const Node &node) {
   }
   checkKeys(node,
             {"model_type", "architectures", "set", "instead_of", "require",
-             "ignore"},
+             "aliases", "ignore"},
             "\"config\"");
   ConfigSpec config;
   config.node = &node;
@@ -237,6 +237,16 @@ std::optional<ConfigSpec> SpecReader::readConfig(const Node &node) {
     for (const Member *member : uniqueMembers(*require)) {
       if (expect(*member->value, Node::Kind::Array, "what a key may be")) {
         config.require.push_back({member->key, member->value});
+      }
+    }
+  }
+  const Node *aliases = node.get("aliases");
+  if (aliases && expect(*aliases, Node::Kind::Object, "\"aliases\"") &&
+      checkCount(*aliases, aliases->members.size(), SpecLimits::ruleEntries,
+                 "aliases")) {
+    for (const Member *member : uniqueMembers(*aliases)) {
+      if (auto key = stringOf(*member->value, "the key of an alias")) {
+        config.aliases.push_back({member->key, std::move(*key)});
       }
     }
   }

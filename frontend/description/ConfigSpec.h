@@ -52,6 +52,8 @@ struct ConfigSpec {
   /// Objects, and those whose place they take where a configuration has them.
   std::vector<std::pair<std::string, std::string>> insteadOf;
   std::vector<ConfigRequirement> require;
+  /// Other names of keys, each with the key that it stands for.
+  std::vector<std::pair<std::string, std::string>> aliases;
   /// Keys that change no number, with `*`.
   std::vector<std::string> ignore;
 };

@@ -43,8 +43,26 @@ static const Node *findIn(const Node &object, std::string_view key) {
   return nullptr;
 }
 
+/// `key` with `to` in the place of `from`, if it is that key or one below it.
+static std::optional<std::string>
+renamed(std::string_view key, std::string_view from, std::string_view to) {
+  std::string_view rest = key.substr(std::min(from.size(), key.size()));
+  bool isBelow = rest.empty() || rest[0] == '.';
+  if (key.substr(0, from.size()) != from || !isBelow) {
+    return std::nullopt;
+  }
+  return std::string(to) + std::string(rest);
+}
+
 const Node *Config::find(std::string_view key) const {
-  return findIn(root(), nameOf(key));
+  const Node *value = findIn(root(), nameOf(key));
+  for (const auto &[alias, meant] : aliases) {
+    bool isOpen = !value || value->is(Node::Kind::Null);
+    std::optional<std::string> other = renamed(key, meant, alias);
+    const Node *found = isOpen && other ? findIn(root(), *other) : nullptr;
+    value = found ? found : value;
+  }
+  return value;
 }
 
 void Config::replace(const std::string &key, const std::string &other) {
@@ -56,10 +74,18 @@ void Config::replace(const std::string &key, const std::string &other) {
 
 std::string Config::nameOf(std::string_view key) const {
   for (const auto &[object, other] : replaced) {
-    bool isInside = key.size() > object.size() && key[object.size()] == '.' &&
-                    key.substr(0, object.size()) == object;
-    if (isInside) {
-      return other + std::string(key.substr(object.size()));
+    std::optional<std::string> name = renamed(key, object, other);
+    if (name && key != object) {
+      return *name;
+    }
+  }
+  return std::string(key);
+}
+
+std::string Config::meantBy(std::string_view key) const {
+  for (const auto &[alias, meant] : aliases) {
+    if (std::optional<std::string> other = renamed(key, alias, meant)) {
+      return *other;
     }
   }
   return std::string(key);

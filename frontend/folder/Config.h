@@ -28,7 +28,7 @@ public:
   const reader::Node &root() const { return *document->root(); }
 
   /// The value of `key`, which may be one of an object, `rope.theta`; null if
-  /// there is none.
+  /// there is none. A key without a value has that of its alias.
   const reader::Node *find(std::string_view key) const;
 
   /// Lets the key `other`, if it is an object, take the place of the object
@@ -36,6 +36,13 @@ public:
   void replace(const std::string &key, const std::string &other);
   /// The name in the file of what is found as `key`.
   std::string nameOf(std::string_view key) const;
+  /// From now on the key `alias`, and those of the object that it may be, are
+  /// found by the name `key`.
+  void addAlias(std::string alias, std::string key) {
+    aliases.push_back({std::move(alias), std::move(key)});
+  }
+  /// `rope.theta` for its alias `positions.theta`; other keys as they are.
+  std::string meantBy(std::string_view key) const;
 
   /// Adds a key that stands in another file of the folder. It has a value and
   /// no place.
@@ -77,6 +84,7 @@ private:
   std::map<std::string, Scalar, std::less<>> added;
   /// By the object, what took its place.
   std::map<std::string, std::string, std::less<>> replaced;
+  std::vector<std::pair<std::string, std::string>> aliases;
 };
 
 /// Whether two values are the same, members of objects in any order.

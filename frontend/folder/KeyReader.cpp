@@ -61,8 +61,10 @@ private:
 
   void visit(const Node &object, const std::string &path,
              const std::string &known);
-  std::string fateOf(const std::string &key, const std::string &known,
+  std::string fateOf(const std::string &written, const std::string &known,
                      const Node &value);
+  std::string fateBeside(const std::string &known, const std::string &key,
+                         const Node &value);
   const std::string *placeTakenBy(const std::string &key) const;
   std::string checkRequired(const ConfigRequirement &requirement,
                             const std::string &key, const Node &value);
@@ -329,11 +331,30 @@ const std::string *KeyReader::placeTakenBy(const std::string &key) const {
   return nullptr;
 }
 
-/// What becomes of a key, which rules know as `known`; empty if those of its
-/// object each have a fate.
-std::string KeyReader::fateOf(const std::string &key, const std::string &known,
-                              const Node &value) {
-  if (const std::string *object = placeTakenBy(key)) {
+/// What becomes of an alias beside its key; empty unless both have a value.
+/// Which of two values counts is a matter of the library's version.
+std::string KeyReader::fateBeside(const std::string &known,
+                                  const std::string &key, const Node &value) {
+  const Node *other = key == known ? nullptr : config.find(key);
+  if (!other || other == &value || other->is(Node::Kind::Null) ||
+      value.is(Node::Kind::Null)) {
+    return "";
+  }
+  if (areEqual(*other, value)) {
+    return "says what " + key + " says";
+  }
+  config.error(value, "key " + inQuotes(known) + " is " + config.textOf(value) +
+                          ", and " + inQuotes(key) +
+                          ", which means the same, is " +
+                          config.textOf(*other));
+  return "refused";
+}
+
+/// What becomes of a key, which rules know as `known` where its object takes
+/// the place of another; empty if those of its object each have a fate.
+std::string KeyReader::fateOf(const std::string &written,
+                              const std::string &known, const Node &value) {
+  if (const std::string *object = placeTakenBy(written)) {
     if (value.is(Node::Kind::Object)) {
       return "";
     }
@@ -341,9 +362,14 @@ std::string KeyReader::fateOf(const std::string &key, const std::string &known,
       return "leaves " + *object + " in its place";
     }
   }
-  if (config.nameOf(key) != key &&
-      isAnyRead([&](const std::string &name) { return name == key; })) {
-    return config.nameOf(key) + " takes its place";
+  if (config.nameOf(written) != written &&
+      isAnyRead([&](const std::string &name) { return name == written; })) {
+    return config.nameOf(written) + " takes its place";
+  }
+  std::string key = config.meantBy(known);
+  std::string beside = fateBeside(known, key, value);
+  if (!beside.empty()) {
+    return beside;
   }
   auto names = decided.find(&value);
   if (names != decided.end()) {
@@ -354,14 +380,14 @@ std::string KeyReader::fateOf(const std::string &key, const std::string &known,
     return "decides " + list;
   }
   for (const ConfigRequirement &requirement : rules.require) {
-    if (requirement.key == known) {
-      return checkRequired(requirement, key, value);
+    if (requirement.key == key) {
+      return checkRequired(requirement, written, value);
     }
   }
   if (foreign.count(&value)) {
     return "of another architecture";
   }
-  if (matchesAny(rules.ignore, known)) {
+  if (matchesAny(rules.ignore, key)) {
     return "ignored by " + spec.name;
   }
   if (key == "model_type") {
@@ -373,19 +399,23 @@ std::string KeyReader::fateOf(const std::string &key, const std::string &known,
   if (isIdleKey(std::string_view(key).substr(key.rfind('.') + 1))) {
     return "no inference reads it";
   }
-  if (std::find(choices.ignored.begin(), choices.ignored.end(), key) !=
+  if (std::find(choices.ignored.begin(), choices.ignored.end(), written) !=
       choices.ignored.end()) {
-    leftOut.insert(key);
+    leftOut.insert(written);
     return "ignored by --ignore-config";
   }
-  if (value.is(Node::Kind::Object) && isKnownBelow(known)) {
+  if (value.is(Node::Kind::Object) && isKnownBelow(key)) {
     return "";
   }
+  // Libraries write null for an object that decides nothing.
+  if (value.is(Node::Kind::Null) && isKnownBelow(key)) {
+    return "has no keys";
+  }
   config
-      .error(value, "nothing is known of key " + inQuotes(key) +
+      .error(value, "nothing is known of key " + inQuotes(written) +
                         " with the value " + config.textOf(value) +
                         ", which may change what " + spec.name + " computes")
-      .notes.push_back({"--ignore-config=" + reader::printable(key) +
+      .notes.push_back({"--ignore-config=" + reader::printable(written) +
                             " leaves it out, if you know that it changes no "
                             "number",
                         std::nullopt});
@@ -427,6 +457,9 @@ void KeyReader::checkIgnored() {
 KeyReading KeyReader::run() {
   for (const auto &[other, object] : rules.insteadOf) {
     config.replace(object, other);
+  }
+  for (const auto &[alias, key] : rules.aliases) {
+    config.addAlias(alias, key);
   }
   const std::vector<ConfigSetting> *ofArchitecture = architecture();
   for (const ConfigSetting &setting : rules.set) {

@@ -54,6 +54,7 @@ constexpr const char *description = R"json({
                  "words": {"relu": "relu", "null": "tanh", "3": "tanh"}},
         "pooling": {"value": "sentence.pooling", "default": "mean"},
         "unit": {"value": ["a.unit", "sentence.normalize", "flag"], "default": false}},
+      "aliases": {"b": "a", "other": "flag"},
       "require": {"a.kind": ["plain", null, {"b": [1, 2.5]}], "flag": [false]},
       "ignore": ["a.skip*", "*_id"]},
     "rules": [{"to": "{any}", "from": "{any}"}]}}

@@ -280,6 +280,7 @@ Value configSchema() {
                        {"set", settings},
                        {"instead_of", mapOf(Object{{"type", "string"}})},
                        {"require", mapOf(Object{{"type", "array"}})},
+                       {"aliases", mapOf(Object{{"type", "string"}})},
                        {"ignore", names}},
                 {"model_type"});
 }

@@ -136,6 +136,59 @@ def test_object_that_takes_no_place(tmp_path):
     assert done.returncode == 1 and "at /checkpoints/library/config/instead_of/old_text" in done.stderr
 
 
+def aliased(tmp_path, config):
+    keys = {"value": "text.size", "default": 7}
+    description = family(keys)
+    description["checkpoints"]["library"]["config"]["aliases"] = {"words": "text"}
+    return imported(tmp_path, description, config)
+
+
+@pytest.mark.parametrize(
+    "config, width",
+    [({"words": {"size": 5}}, 5), ({"words": {"size": 5}, "text": None}, 5), ({"text": {"size": 6}, "words": None}, 6),
+     ({"text": {"size": 6}, "words": {"size": 6.0}}, 6), ({"text": None}, 7), ({"words": None}, 7), ({"words": {}}, 7), ({"words.size": 5}, 5)],
+)  # fmt: skip
+def test_other_name_of_a_key(config, width, tmp_path):
+    """A key is read by any of its names; null in the place of an object is one without keys."""
+    done = aliased(tmp_path, config)
+    assert json.loads(done.stdout)["parameters"]["width"] == width, done.stderr
+
+
+def test_both_names_of_a_key(tmp_path):
+    done = aliased(tmp_path, {"words": {"size": 5}, "text": {"size": 6}})
+    assert done.returncode == 1
+    said = """key "words" is { "size": 5 }, and "text", which means the same, is { "size": 6 }"""
+    assert said in done.stderr
+
+
+def test_unknown_key_below_another_name(tmp_path):
+    done = aliased(tmp_path, {"words": {"size": 5, "slope": 1}})
+    assert done.returncode == 1 and 'nothing is known of key "words.slope"' in done.stderr
+    assert "--ignore-config=words.slope leaves it out" in done.stderr
+    folder, models = tmp_path / "folder", tmp_path / "models"
+    assert hova("import", folder, "--models", models, "--ignore-config=words.slope").returncode == 0
+
+
+def test_null_of_an_unknown_key(tmp_path):
+    done = imported(tmp_path, family({"value": "text.size", "default": 7}), {"other": None})
+    assert done.returncode == 1 and 'nothing is known of key "other"' in done.stderr
+
+
+def test_aliases_are_words(tmp_path):
+    description = family(8)
+    description["checkpoints"]["library"]["config"]["aliases"] = {"words": 3}
+    done = hova("check", written(tmp_path / "m.json", description))
+    assert done.returncode == 1 and "at /checkpoints/library/config/aliases/words" in done.stderr
+
+
+def test_fate_of_other_names(tmp_path):
+    aliased(tmp_path, {"words": {"size": 5}, "text": None, "use_cache": True})
+    said = hova("explain", tmp_path / "folder", "--models", tmp_path / "models").stdout
+    lines = [line.strip() for line in said.splitlines()]
+    fates = {line.split()[0]: line.split("  ")[-1].strip() for line in lines if line.startswith(("words", "text"))}
+    assert fates == {"words.size": "decides width", "text": "has no keys"}
+
+
 def test_base_of_angles_is_a_use(tmp_path):
     """A parameter that only an initialiser reads is no mistake."""
     description = family(8)
@@ -147,3 +200,13 @@ def test_base_of_angles_is_a_use(tmp_path):
     ]
     done = hova("check", written(tmp_path / "m.json", description))
     assert done.returncode == 0 and done.stderr == "", done.stderr
+
+
+@pytest.mark.parametrize("pairs, known", [("halves", True), ("neighbours", False)])
+def test_pairs_without_a_rotation(pairs, known, tmp_path):
+    """One description is for models with rotations and without: the default says nothing."""
+    layers = [{"name": "y", "op": "multi_head_attention", "input": "x", "heads": 2, "pairs": pairs}]
+    description = family(8) | {"layers": layers, "inputs": {"x": {"shape": [1, 3, "width"]}}}
+    done = hova("check", written(tmp_path / "m.json", description))
+    assert done.returncode == (0 if known else 1), done.stderr
+    assert known or '"pairs" needs "cosines" and "sines"' in done.stderr
