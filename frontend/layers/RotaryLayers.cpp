@@ -13,7 +13,7 @@ std::optional<RotaryTables> readRotaryTables(LayerContext &layer) {
   RotaryTables tables;
   tables.pairs = layer.word("pairs", "halves");
   if (!layer.reads("cosines") && !layer.reads("sines")) {
-    if (layer.given("pairs")) {
+    if (layer.says("pairs")) {
       layer.attributeError("pairs",
                            "\"pairs\" needs \"cosines\" and \"sines\"");
     }
