@@ -28,12 +28,21 @@ DECODER = {
     "rms_norm_eps": 1e-5,
     "pad_token_id": 0,
 }
+# Within these tokens some columns turn too slowly to be trained, some between, and some are as they were.
+LLAMA3 = {"rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0, "original_max_position_embeddings": 20}
+YARN = {"rope_type": "yarn", "factor": 4.0, "beta_fast": 8.0, "original_max_position_embeddings": 200}
+LONGROPE = {"rope_type": "longrope", "factor": 2.0, "short_factor": [1.0] * 8, "long_factor": [2.0] * 8}
 KEYS = [
     {"num_attention_heads": 8}, {"num_key_value_heads": 4}, {"num_key_value_heads": 1}, {"num_hidden_layers": 3},
     {"rms_norm_eps": 1e-2}, {"rope_theta": 500.0}, {"hidden_act": "gelu"}, {"head_dim": 24}, {"attention_bias": True},
     {"attention_dropout": 0.1}, {"max_position_embeddings": 12}, {"eos_token_id": 5}, {"pad_token_id": 3},
-    {"rope_scaling": {"rope_type": "linear", "factor": 2.0}},
-    {"rope_scaling": {"rope_type": "dynamic", "factor": 2.0}},
+    *({"rope_scaling": scaling} for scaling in [
+        {"rope_type": "default"}, {"type": "linear", "factor": 2.0}, {"rope_type": "linear", "factor": 4}, LLAMA3, YARN,
+        LLAMA3 | {"low_freq_factor": 4.0, "high_freq_factor": 1.0}, YARN | {"attention_factor": 0.7}, YARN | {"attention_factor": None},
+        YARN | {"beta_fast": 3.0, "beta_slow": 0.5}, YARN | {"truncate": False}, YARN | {"original_max_position_embeddings": 4},
+        YARN | {"mscale": 1.0, "mscale_all_dim": 0.5}, {"rope_type": "dynamic", "factor": 2.0},
+    ]),
+    {"rope_scaling": {"rope_type": "dynamic", "factor": 4.0}, "max_position_embeddings": 8},
 ]  # fmt: skip
 
 FAMILIES = [
@@ -50,11 +59,11 @@ FAMILIES = [
     ),
     Family(
         "Llama", DECODER, ["Model", "ForCausalLM"],
-        [*KEYS, {"num_key_value_heads": None}, {"mlp_bias": True}, {"pretraining_tp": 2}, {"sliding_window": 3}], texts,
+        [*KEYS, {"rope_scaling": LONGROPE}, {"num_key_value_heads": None}, {"mlp_bias": True}, {"pretraining_tp": 2}, {"sliding_window": 3}], texts,
     ),
     Family(
-        "Mistral", DECODER | {"sliding_window": 5}, ["Model", "ForCausalLM"],
-        [*KEYS[:-2], {"sliding_window": None}, {"sliding_window": 1}, {"sliding_window": 12}], texts, only_valid=True,
+        "Mistral", DECODER | {"sliding_window": 5, "head_dim": 16}, ["Model", "ForCausalLM"],
+        [*KEYS, {"sliding_window": None}, {"sliding_window": 1}, {"sliding_window": 12}], texts, only_valid=True,
     ),
     Family(
         "Qwen2", DECODER, ["Model", "ForCausalLM"],

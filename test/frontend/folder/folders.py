@@ -218,3 +218,25 @@ def run(program, given, folder):
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return {path.stem: np.load(path) for path in folder.glob("*.npy") if ".in." not in path.name}
+
+
+def rotations(folder, length, scratch):
+    """The tables `cosines` and `sines` [length, pairs] that the description of a folder makes of its configuration."""
+    done = hova("import", folder)
+    assert done.returncode == 0, done.stderr
+    model = json.loads(done.stdout)
+    names = ("cosines", "sines")
+    constants = [layer for layer in model["layers"] if layer.get("op") == "constant"]
+    model = {
+        "hova": 1,
+        "name": "tables",
+        "parameters": model["parameters"],
+        "inputs": {"one": {"shape": ["length", "head_width//2"]}},
+        "layers": constants + [{"name": f"read_{name}", "op": "multiply", "inputs": ["one", name]} for name in names],
+        "outputs": {name: f"read_{name}" for name in names},
+    }
+    (scratch / "tables.json").write_text(json.dumps(model))
+    done = hova("compile", scratch / "tables.json", f"--set=length={length}", "-o", scratch / "tables", "--march=x86-64-v3")
+    assert done.returncode == 0, done.stderr
+    config = json.loads((folder / "config.json").read_text())
+    return run(scratch / "tables", {"one": np.ones((length, config["head_dim"] // 2), np.float32)}, scratch / "of_tables")
