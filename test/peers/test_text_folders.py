@@ -3,8 +3,25 @@
 """A folder of every class of every family of text encoders: hidden states of padded batches and each task, f32
 within 1e-5 of the largest value; then keys of the configuration changed, right or refused."""
 
+import json
+
+import numpy as np
 import pytest
-from saved_folders import LABELS, Family, build, cases, changes, check_right_or_refused, check_saved, name_of, texts
+from harness import run_program
+from saved_folders import (
+    LABELS,
+    Family,
+    build,
+    cases,
+    changes,
+    check_right_or_refused,
+    check_saved,
+    compile_folder,
+    library_results,
+    name_of,
+    save,
+    texts,
+)
 
 TEXT = {
     "hidden_size": 64,
@@ -32,8 +49,17 @@ T5 = {"d_model": 64, "d_kv": 16, "d_ff": 96, "num_layers": 2, "num_heads": 4, "v
       "relative_attention_num_buckets": 8, "relative_attention_max_distance": 20}  # fmt: skip
 
 
+# As published: both terms of position with the matrices of the content, and distances in buckets.
+DEBERTA = TEXT | {"relative_attention": True, "position_buckets": 4, "norm_rel_ebd": "layer_norm", "share_att_key": True,
+                  "pos_att_type": ["p2c", "c2p"], "position_biased_input": False, "pad_token_id": 0}  # fmt: skip
+
+
 def typed(config):
     return texts(config, config.type_vocab_size > 1)
+
+
+def typed_if_any(config):
+    return texts(config, config.type_vocab_size > 0)
 
 
 FAMILIES = [
@@ -77,6 +103,20 @@ FAMILIES = [
         texts,
         only_valid=True,
     ),
+    Family(
+        "DebertaV2", DEBERTA, CLASSES,
+        [*({"pos_att_type": kind} for kind in ("c2p", "p2c", "c2p|p2c", "p2p", None)), {"pos_att_type": ["c2p"]}, {"pos_att_type": []},
+         *({"share_att_key": False} | kind for kind in ({}, {"pos_att_type": ["c2p"]}, {"pos_att_type": ["p2c"]})),
+         *({"position_buckets": count} for count in (-1, 3, 8, 32)), {"max_relative_positions": 5}, {"max_relative_positions": 20},
+         {"position_buckets": -1, "max_relative_positions": 5}, {"norm_rel_ebd": "none"}, {"norm_rel_ebd": "layer_norm|other"},
+         {"relative_attention": False}, {"position_biased_input": True}, {"type_vocab_size": 2}, {"type_vocab_size": 1},
+         *({"conv_kernel_size": 3} | kind for kind in ({}, {"conv_act": "gelu"}, {"conv_groups": 2}, {"conv_kernel_size": 5})),
+         {"embedding_size": 32}, {"hidden_act": "relu"}, {"hidden_act": "mish"}, {"num_attention_heads": 8},
+         {"layer_norm_eps": 1e-2}, {"intermediate_size": 32}, {"pad_token_id": 3}, {"max_position_embeddings": 16},
+         {"pooler_hidden_act": "relu"}, {"legacy": False}, {"tie_word_embeddings": False}],
+        typed_if_any,
+        only_valid=True,
+    ),
 ]  # fmt: skip
 
 
@@ -88,3 +128,41 @@ def test_saved_folder(family, kind, scratch):
 @pytest.mark.parametrize("family, changed", changes(FAMILIES), ids=name_of)
 def test_changed_key_is_right_or_refused(family, changed, scratch):
     check_right_or_refused(family, changed, scratch)
+
+
+HEADS = [
+    ("DebertaV2", "ForMaskedLM", {"legacy": False, "tie_word_embeddings": False}),
+    ("DebertaV2", "ForMaskedLM", {"embedding_size": 32}),
+    ("DebertaV2", "ForSequenceClassification", {"pooler_hidden_act": "tanh"}),
+    ("DebertaV2", "ForSequenceClassification", {"conv_kernel_size": 3, "conv_act": "gelu"}),
+]
+
+
+@pytest.mark.parametrize("prefix, kind, changed", HEADS, ids=name_of)
+def test_heads(prefix, kind, changed, scratch):
+    """What decides a head alone, which the first class of a family has not."""
+    family = next(family for family in FAMILIES if family.prefix == prefix)
+    check_saved(family, build(family, kind, **changed), scratch)
+
+
+@pytest.mark.parametrize("prefix", ["DebertaV2"])
+def test_sentence_encoder(prefix, scratch):
+    """Modules beside the model: the mean of the tokens that are no padding, at unit length."""
+    family = next(family for family in FAMILIES if family.prefix == prefix)
+    model = build(family, "Model")
+    folder = scratch / "folder"
+    save(model, folder)
+    kinds = {"": "Transformer", "1_Pooling": "Pooling", "2_Normalize": "Normalize"}
+    modules = [{"idx": i, "name": str(i), "path": path, "type": f"sentence_transformers.models.{kind}"}
+               for i, (path, kind) in enumerate(kinds.items())]  # fmt: skip
+    (folder / "modules.json").write_text(json.dumps(modules))
+    (folder / "1_Pooling").mkdir()
+    (folder / "1_Pooling/config.json").write_text(json.dumps({"word_embedding_dimension": 64, "pooling_mode_mean_tokens": True}))
+    given = family.inputs(model.config)
+    done = compile_folder(folder, scratch / "program", given)
+    assert done.returncode == 0, done.stderr
+    states, rows = library_results(family, model, given)["hidden"], given["mask"][:, :, None]
+    want = (states * rows).sum(1) / rows.sum(1)
+    want /= np.linalg.norm(want, axis=-1, keepdims=True)
+    got = run_program(scratch / "program", given, scratch)["embedding"]
+    assert np.abs(got - want).max() <= 1e-5 * np.abs(want).max()
