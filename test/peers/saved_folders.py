@@ -42,11 +42,13 @@ class Family:
     compute: object = None
     # The library makes a mask with numbers that float64 is not accepted for.
     in_single: bool = False
+    # Where its classes are.
+    library: object = transformers
 
 
 def known(families):
     """Those that the installed library has: it gets new ones with time."""
-    return [family for family in families if hasattr(transformers, f"{family.prefix}Config")]
+    return [family for family in families if hasattr(family.library, f"{family.prefix}Config")]
 
 
 def cases(families):
@@ -91,9 +93,9 @@ def call(model, passed):
 
 
 def build(family, kind, seed=0, **changed):
-    config = getattr(transformers, f"{family.prefix}Config")(**(family.keys | changed))
+    config = getattr(family.library, f"{family.prefix}Config")(**(family.keys | changed))
     config._attn_implementation = "eager"
-    return randomise(getattr(transformers, family.prefix + kind)(config), seed)
+    return randomise(getattr(family.library, family.prefix + kind)(config), seed)
 
 
 def library_results(family, model, given):

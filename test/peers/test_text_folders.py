@@ -5,6 +5,7 @@ within 1e-5 of the largest value; then keys of the configuration changed, right 
 
 import json
 
+import nomic_bert
 import numpy as np
 import pytest
 from harness import run_program
@@ -52,6 +53,9 @@ T5 = {"d_model": 64, "d_kv": 16, "d_ff": 96, "num_layers": 2, "num_heads": 4, "v
 # As published: both terms of position with the matrices of the content, and distances in buckets.
 DEBERTA = TEXT | {"relative_attention": True, "position_buckets": 4, "norm_rel_ebd": "layer_norm", "share_att_key": True,
                   "pos_att_type": ["p2c", "c2p"], "position_biased_input": False, "pad_token_id": 0}  # fmt: skip
+NOMIC = {"n_embd": 64, "n_layer": 2, "n_head": 4, "n_inner": 300, "n_positions": 40, "vocab_size": 120, "id2label": LABELS,
+         "activation_function": "swiglu", "rotary_emb_fraction": 1.0, "rotary_emb_base": 1000, "qkv_proj_bias": False,
+         "mlp_fc1_bias": False, "mlp_fc2_bias": False}  # fmt: skip
 
 
 def typed(config):
@@ -117,6 +121,21 @@ FAMILIES = [
         typed_if_any,
         only_valid=True,
     ),
+    Family(
+        "NomicBert", NOMIC, ["Model", "ForSequenceClassification", "ForPreTraining"],
+        [*({"activation_function": kind} for kind in ("gelu", "gelu_new", "geglu", "glu", "relu")), {"n_inner": None},
+         {"n_inner": 96}, {"mlp_fc1_bias": True}, {"mlp_fc1_bias": True, "mlp_fc2_bias": True}, {"qkv_proj_bias": True},
+         {"activation_function": "gelu_new", "n_inner": None}, {"type_vocab_size": 0}, {"type_vocab_size": 1},
+         *({"rotary_emb_fraction": part} for part in (0.0, 0.3, 0.5)), {"rotary_emb_fraction": 0.0, "rotary_emb_interleaved": True},
+         {"rotary_emb_interleaved": True}, {"rotary_emb_base": 50.0}, {"rotary_emb_scale_base": 512},
+         {"rotary_scaling_factor": 2, "max_trained_positions": 8}, {"rotary_scaling_factor": 2}, {"pad_vocab_size_multiple": 64},
+         {"n_head": 8}, {"n_layer": 3}, {"layer_norm_epsilon": 1e-2}, {"prenorm": True}, {"causal": True}, {"use_rms_norm": True},
+         {"parallel_block": True}, {"num_experts": 8}, {"norm_mlp": True},
+         {"hidden_size": 64, "hidden_act": "silu", "head_dim": 16, "rope_parameters": {"rope_theta": 1000.0, "rope_type": "default"}},
+         {"hidden_size": 32}, {"hidden_act": "gelu"}],
+        typed_if_any,
+        library=nomic_bert,
+    ),
 ]  # fmt: skip
 
 
@@ -135,6 +154,8 @@ HEADS = [
     ("DebertaV2", "ForMaskedLM", {"embedding_size": 32}),
     ("DebertaV2", "ForSequenceClassification", {"pooler_hidden_act": "tanh"}),
     ("DebertaV2", "ForSequenceClassification", {"conv_kernel_size": 3, "conv_act": "gelu"}),
+    ("NomicBert", "ForPreTraining", {"activation_function": "gelu_new", "mlp_fc1_bias": True, "mlp_fc2_bias": True}),
+    ("NomicBert", "ForPreTraining", {"activation_function": "geglu", "pad_vocab_size_multiple": 64}),
 ]
 
 
@@ -145,7 +166,7 @@ def test_heads(prefix, kind, changed, scratch):
     check_saved(family, build(family, kind, **changed), scratch)
 
 
-@pytest.mark.parametrize("prefix", ["DebertaV2"])
+@pytest.mark.parametrize("prefix", ["DebertaV2", "NomicBert"])
 def test_sentence_encoder(prefix, scratch):
     """Modules beside the model: the mean of the tokens that are no padding, at unit length."""
     family = next(family for family in FAMILIES if family.prefix == prefix)
