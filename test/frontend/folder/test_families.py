@@ -9,9 +9,8 @@ from folders import SOURCE, hova, run, write_folder
 from recorded import BATCH, FILES, LENGTH, cases, inputs_of, some_of, weights_of
 
 
-@pytest.mark.parametrize("family, kind, case", [pytest.param(*case, id=case[1]) for case in cases()])
-def test_class(family, kind, case, tmp_path):
-    folder = write_folder(tmp_path / "folder", case["config"], weights_of(case))
+def check(case, config, tmp_path):
+    folder = write_folder(tmp_path / "folder", config, weights_of(case))
     given = inputs_of(case)
     sizes = [f"--set=batch={BATCH}"] + ([f"--set=length={LENGTH}"] if "tokens" in given else [])
     done = hova("compile", folder, "-o", tmp_path / "program", "--march=x86-64-v3", *sizes)
@@ -23,6 +22,32 @@ def test_class(family, kind, case, tmp_path):
         assert list(got[name].shape) == want["shape"]
         error = np.abs(some_of(got[name], case) - np.array(want["numbers"])).max()
         assert error <= 1e-5 * want["largest"], name
+
+
+@pytest.mark.parametrize("family, kind, case", [pytest.param(*case, id=case[1]) for case in cases()])
+def test_class(family, kind, case, tmp_path):
+    check(case, case["config"], tmp_path)
+
+
+def in_words_of_today(config):
+    """The library lists what each layer of ModernBERT is, and has an object of rotations for each of both kinds."""
+    config = dict(config)
+    every = config.pop("global_attn_every_n_layers")
+    kinds = ["sliding_attention" if i % every else "full_attention" for i in range(config["num_hidden_layers"])]
+    thetas = {"full_attention": config.pop("global_rope_theta"), "sliding_attention": config.pop("local_rope_theta")}
+    rotations = {kind: {"rope_type": "default", "rope_theta": theta} for kind, theta in thetas.items()}
+    return config | {"layer_types": kinds, "rope_parameters": rotations}
+
+
+@pytest.mark.parametrize("theta", [None, 300.0])
+def test_words_of_today(theta, tmp_path):
+    case = next(case for _, kind, case in cases() if kind == "ModernBertModel")
+    if theta is None:
+        return check(case, in_words_of_today(case["config"]), tmp_path)
+    # Another base gives other numbers.
+    config = in_words_of_today(case["config"] | {"global_rope_theta": theta})
+    with pytest.raises(AssertionError, match="hidden"):
+        check(case, config, tmp_path)
 
 
 def test_every_family_is_here():
