@@ -7,9 +7,11 @@
 #include "frontend/Model.h"
 
 #include "frontend/folder/ConfigBeside.h"
+#include "frontend/folder/SentenceModules.h"
 #include "frontend/reader/FileKind.h"
 #include "frontend/reader/Suggest.h"
 #include "frontend/weights/FittingParameters.h"
+#include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
 #include <cerrno>
 #include <cstring>
@@ -133,12 +135,14 @@ Candidate chooseSource(const ModelOptions &options, const Model &model,
 std::vector<std::string> prefixesOf(const TensorFile &file) {
   constexpr size_t mostNested = 4;
   std::vector<std::string> prefixes;
-  if (file.entries().empty()) {
-    return prefixes;
+  std::string first, last;
+  for (const auto &[name, entry] : file.entries()) {
+    if (!entry.isOfModule) {
+      first = first.empty() ? name : first;
+      last = name;
+    }
   }
   // Names are sorted: what the first and the last share, all of them do.
-  const std::string &first = file.entries().begin()->first;
-  const std::string &last = file.entries().rbegin()->first;
   for (size_t i = 0; i < first.size() && prefixes.size() < mostNested; ++i) {
     if (i >= last.size() || first[i] != last[i]) {
       break;
@@ -250,6 +254,9 @@ std::vector<std::string> whatDoesNotFit(const ModelOptions &options,
     notes.push_back("all names of the file begin with " +
                     inQuotes(prefixes.back()));
   }
+  if (!model.moduleProblem.empty()) {
+    notes.push_back(model.moduleProblem);
+  }
   std::string index = indexBeside(options.weights);
   if (!index.empty()) {
     notes.push_back("the file is one of several, whose index is " +
@@ -333,6 +340,30 @@ ModelStatus checkKind(const ModelOptions &options, llvm::StringRef text,
   return fail(options, errors, options.path,
               std::string("this is ") + kind->what + ", not a description",
               std::move(notes));
+}
+
+/// Adds the tensors of the modules beside a file, where a source has rules for
+/// them. Without the modules the model may still be whole: what cannot be read
+/// is told where it is missing.
+void addModules(const ModelOptions &options, Model &model) {
+  auto readsModules = [](const RuleSpec &rule) {
+    return llvm::any_of(rule.from, [](const std::string &name) {
+      return llvm::StringRef(name).starts_with(SentenceModules::tensorPrefix);
+    });
+  };
+  if (llvm::none_of(model.spec->checkpoints, [&](const CheckpointSpec &source) {
+        return llvm::any_of(source.rules, readsModules);
+      })) {
+    return;
+  }
+  llvm::StringRef folder = llvm::sys::path::parent_path(options.weights);
+  SentenceModules modules(folder.str(), [](const Diagnostics &) {});
+  for (const auto &[prefix, path] : modules.tensors()) {
+    if (llvm::Error error = model.file->addModule(prefix, path)) {
+      model.moduleProblem = llvm::toString(std::move(error));
+      return;
+    }
+  }
 }
 
 /// NaN and infinity are found here, where the tensor of the file has a name.
@@ -438,6 +469,7 @@ ModelStatus openWeights(const ModelOptions &options, Model &model,
     return failOnFile(options, errors, file.takeError());
   }
   model.file = std::make_unique<TensorFile>(std::move(*file));
+  addModules(options, model);
   std::optional<ConfigBeside> beside = readConfigBeside(
       *model.spec, options.weights, options.checkpoint, options.choices,
       [&](const Diagnostics &refused) { print(refused, options, errors); });

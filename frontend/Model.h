@@ -61,6 +61,8 @@ struct Model {
   // What `weights` reads from.
   std::unique_ptr<TensorFile> file;
   std::unique_ptr<CheckpointPlan> plan;
+  /// Why tensors of modules that `file` belongs to are not in it; else empty.
+  std::string moduleProblem;
 };
 
 /// Exit codes of the driver.

@@ -49,6 +49,9 @@ public:
   void add(std::string key, Scalar value) {
     added.emplace(std::move(key), std::move(value));
   }
+  const std::map<std::string, Scalar, std::less<>> &addedKeys() const {
+    return added;
+  }
   /// The value of an added key; null if there is none.
   const Scalar *findAdded(std::string_view key) const {
     auto found = added.find(key);

@@ -5,6 +5,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "frontend/folder/ConfigBeside.h"
+#include "frontend/folder/ImageProcessor.h"
+#include "frontend/folder/SentenceModules.h"
 #include "frontend/reader/Text.h"
 
 #include <algorithm>
@@ -59,6 +61,15 @@ std::optional<ConfigBeside> readConfigBeside(
                             " is for " + types);
   }
   if (beside.source) {
+    const std::string folder =
+        std::filesystem::path(weights).parent_path().string();
+    SentenceModules modules(folder, print);
+    ImageProcessor images(folder, print);
+    if ((modules.arePresent() && !modules.areRead()) || !images.isRight()) {
+      return std::nullopt;
+    }
+    modules.addTo(config);
+    images.addTo(config);
     KeyReading reading = readKeys(spec, *beside.source, config, choices);
     for (auto &[name, value] : reading.parameters) {
       beside.parameters.push_back(

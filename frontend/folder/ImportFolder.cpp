@@ -220,6 +220,9 @@ FolderStatus FolderImport::run() {
   if (!folder.weights.empty()) {
     folder.files.push_back(folder.weights);
   }
+  for (const SentenceModules::TensorsOfModule &file : modules.tensors()) {
+    folder.files.push_back(file.path);
+  }
   return FolderStatus::Ok;
 }
 

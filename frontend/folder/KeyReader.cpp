@@ -38,6 +38,15 @@ std::string listed(const std::vector<std::string> &words) {
   return list;
 }
 
+/// "a, b, c".
+std::string listOf(const std::vector<std::string> &words) {
+  std::string list;
+  for (const std::string &word : words) {
+    list += (list.empty() ? "" : ", ") + word;
+  }
+  return list;
+}
+
 class KeyReader {
 public:
   KeyReader(const ModelSpec &spec, const ConfigSpec &rules, Config &config,
@@ -70,6 +79,7 @@ private:
                             const std::string &key, const Node &value);
   template <typename Predicate> bool isAnyRead(Predicate isMeant) const;
   bool isKnownBelow(const std::string &key) const;
+  void visitAdded();
   void checkIgnored();
 
   const ModelSpec &spec;
@@ -79,6 +89,7 @@ private:
   KeyReading reading;
   /// What the values of keys are named by.
   std::map<const Node *, std::vector<std::string>> decided;
+  std::map<std::string, std::vector<std::string>> decidedByAdded;
   /// Keys that another architecture reads.
   std::set<const Node *> foreign;
   std::set<std::string> leftOut;
@@ -215,10 +226,12 @@ std::optional<Scalar> KeyReader::valueOf(const ConfigSetting &setting) {
 void KeyReader::take(const ConfigSetting &setting) {
   for (const std::string &key : setting.keys()) {
     const Node *node = config.find(key);
-    if (!node) {
+    bool isAdded = config.findAdded(key);
+    if (!node && !isAdded) {
       continue;
     }
-    std::vector<std::string> &names = decided[node];
+    std::vector<std::string> &names =
+        isAdded ? decidedByAdded[key] : decided[node];
     if (!std::count(names.begin(), names.end(), setting.parameter)) {
       names.push_back(setting.parameter);
     }
@@ -373,11 +386,7 @@ std::string KeyReader::fateOf(const std::string &written,
   }
   auto names = decided.find(&value);
   if (names != decided.end()) {
-    std::string list;
-    for (const std::string &name : names->second) {
-      list += (list.empty() ? "" : ", ") + name;
-    }
-    return "decides " + list;
+    return "decides " + listOf(names->second);
   }
   for (const ConfigRequirement &requirement : rules.require) {
     if (requirement.key == key) {
@@ -442,6 +451,32 @@ void KeyReader::visit(const Node &object, const std::string &path,
   }
 }
 
+/// Keys that stand in other files of the folder. What the modules of a sentence
+/// encoder do has to be done where the vector of a sentence is what is wanted.
+void KeyReader::visitAdded() {
+  bool embeds = false;
+  for (const auto &[name, value] : reading.parameters) {
+    embeds |= name == taskParameter && value.str() == "embed";
+  }
+  for (const auto &[key, value] : config.addedKeys()) {
+    auto names = decidedByAdded.find(key);
+    bool isNothing = value.is(Scalar::Kind::List)      ? value.elements->empty()
+                     : value.is(Scalar::Kind::Boolean) ? !value.boolean
+                                                       : false;
+    bool isDone = names != decidedByAdded.end();
+    bool isWanted = embeds && !isNothing && key.rfind("sentence.", 0) == 0;
+    if (isWanted && !isDone) {
+      config.diagnostics().errorElsewhere(
+          "the modules beside the file say that " + inQuotes(key) + " is " +
+          reader::printable(value.str()) + ", and " + spec.name +
+          " does not compute it");
+    }
+    std::string fate =
+        isDone ? "decides " + listOf(names->second) : "ignored by " + spec.name;
+    reading.fates.push_back({key, value.str(), fate});
+  }
+}
+
 /// An option without an effect is a mistake in the command.
 void KeyReader::checkIgnored() {
   for (const std::string &key : choices.ignored) {
@@ -479,6 +514,7 @@ KeyReading KeyReader::run() {
   }
   takeTask();
   visit(config.root(), "", "");
+  visitAdded();
   checkIgnored();
   return std::move(reading);
 }

@@ -23,6 +23,9 @@ struct PoolingMode {
 
 namespace {
 
+/// Each is a file to open; models have one or two.
+constexpr size_t mostDense = 16;
+
 constexpr std::string_view modeKey = "pooling_mode";
 constexpr PoolingMode modes[] = {
     {"pooling_mode_cls_token", "cls", "first"},
@@ -93,7 +96,8 @@ SentenceModules::SentenceModules(const std::string &folder, const Print &print)
   }
 }
 
-/// The modules stand in one order: encoder, pooling, and perhaps unit length.
+/// The modules stand in one order: encoder, pooling, perhaps linear layers, and
+/// perhaps unit length.
 bool SentenceModules::readModule(const Node &module, size_t number,
                                  Config &list) {
   std::string type = textIn(module, "type");
@@ -104,31 +108,68 @@ bool SentenceModules::readModule(const Node &module, size_t number,
   if (number == 1 && name == "Pooling") {
     return readPooling(module, list);
   }
+  if (number > 1 && name == "Dense" && !normalizes) {
+    return readDense(module, list);
+  }
   if (number > 1 && name == "Normalize" && !normalizes) {
     return normalizes = true;
   }
   list.error(module, "module " + std::to_string(number) + " is " +
                          inQuotes(type) +
                          "; expected a Transformer in this folder, a Pooling, "
-                         "and perhaps a Normalize");
+                         "perhaps Dense layers, and perhaps a Normalize");
   return false;
 }
 
-bool SentenceModules::readPooling(const Node &module, Config &list) {
+/// The configuration of a module; nothing: its folder has none.
+std::optional<Config> SentenceModules::openModule(const Node &module,
+                                                  Config &list) {
   std::string path = textIn(module, "path");
   auto source = isPlainName(path) ? open(path + "/config.json") : nullptr;
   if (!source) {
     list.error(module, "expected a folder beside this file with a "
                        "config.json, got " +
                            inQuotes(path));
-    return false;
+    return std::nullopt;
   }
-  Config config(std::move(source));
-  bool isRight = config.isRead() && readModes(config);
-  if (!isRight) {
-    print(config.diagnostics());
+  return std::optional<Config>(std::in_place, std::move(source));
+}
+
+bool SentenceModules::readPooling(const Node &module, Config &list) {
+  std::optional<Config> config = openModule(module, list);
+  bool isRight = config && config->isRead() && readModes(*config);
+  if (config && !isRight) {
+    print(config->diagnostics());
   }
   return isRight;
+}
+
+bool SentenceModules::readDense(const Node &module, Config &list) {
+  if (dense.size() == mostDense) {
+    list.error(module, "expected at most " + std::to_string(mostDense) +
+                           " Dense layers");
+    return false;
+  }
+  std::optional<Config> config = openModule(module, list);
+  std::optional<DenseModule> layer =
+      config && config->isRead() ? readDenseModule(*config) : std::nullopt;
+  if (config && !layer) {
+    print(config->diagnostics());
+  }
+  if (!layer) {
+    return false;
+  }
+  if (!dense.empty() && layer->inputs != dense.back().outputs) {
+    list.error(module, "the layer takes " + std::to_string(layer->inputs) +
+                           " features, and the one before gives " +
+                           std::to_string(dense.back().outputs));
+    return false;
+  }
+  dense.push_back(std::move(*layer));
+  denseFiles.push_back(
+      (fs::path(folder) / textIn(module, "path") / "model.safetensors")
+          .string());
+  return true;
 }
 
 /// One of the modes is on; several make a longer vector.
@@ -200,7 +241,27 @@ void SentenceModules::addTo(Config &config) const {
   if (isRead) {
     config.add("sentence.pooling", Scalar::ofText(pooling));
     config.add("sentence.normalize", Scalar::ofBoolean(normalizes));
+    std::vector<Scalar> widths, biases, activations;
+    for (const DenseModule &layer : dense) {
+      widths.push_back(Scalar::ofInteger(layer.outputs));
+      biases.push_back(Scalar::ofBoolean(layer.hasBias));
+      activations.push_back(Scalar::ofText(layer.activation));
+    }
+    config.add("sentence.dense", Scalar::ofList(std::move(widths)));
+    config.add("sentence.dense_bias", Scalar::ofList(std::move(biases)));
+    config.add("sentence.dense_activation",
+               Scalar::ofList(std::move(activations)));
   }
+}
+
+std::vector<SentenceModules::TensorsOfModule> SentenceModules::tensors() const {
+  std::vector<TensorsOfModule> files;
+  for (size_t i = 0; isRead && i < denseFiles.size(); ++i) {
+    files.push_back(
+        {std::string(tensorPrefix) + "dense." + std::to_string(i) + ".",
+         denseFiles[i]});
+  }
+  return files;
 }
 
 } // namespace hova::frontend

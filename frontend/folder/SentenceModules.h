@@ -9,13 +9,22 @@
 //
 //   sentence.pooling     "first", "mean", "last", "max" ...
 //   sentence.normalize   whether the vector is scaled to unit length
+//   sentence.dense       the widths of linear layers between the two, a list
+//   sentence.dense_bias, sentence.dense_activation
+//                        of each of them whether it has a bias, and a kind of
+//                        activation, or "identity"
+//
+// The tensors of these layers are in files of their own. They are called by
+// what stands for a module and their names there:
+//
+//   sentence.dense.0.linear.weight
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef HOVA_FRONTEND_FOLDER_SENTENCEMODULES_H
 #define HOVA_FRONTEND_FOLDER_SENTENCEMODULES_H
 
-#include "frontend/folder/Config.h"
+#include "frontend/folder/DenseModule.h"
 
 #include <functional>
 
@@ -39,10 +48,20 @@ public:
   /// Puts the keys of the modules beside those of `config`.
   void addTo(Config &config) const;
 
+  /// What the names of tensors of modules begin with.
+  static constexpr std::string_view tensorPrefix = "sentence.";
+  struct TensorsOfModule {
+    std::string prefix, path;
+  };
+  /// The files of their tensors, each with what its names get.
+  std::vector<TensorsOfModule> tensors() const;
+
 private:
   std::shared_ptr<const reader::Source> open(const std::string &path);
   bool readModule(const reader::Node &module, size_t number, Config &list);
+  std::optional<Config> openModule(const reader::Node &module, Config &list);
   bool readPooling(const reader::Node &module, Config &list);
+  bool readDense(const reader::Node &module, Config &list);
   bool readModes(Config &pooling);
   bool readModeNames(const reader::Node &value, Config &pooling);
   bool addMode(const reader::Node &place, const PoolingMode &mode,
@@ -55,6 +74,9 @@ private:
   bool isRead = false;
   /// Empty before the module that says so.
   std::string pooling;
+  std::vector<DenseModule> dense;
+  /// Where the tensors of each are.
+  std::vector<std::string> denseFiles;
   bool normalizes = false;
 };
 

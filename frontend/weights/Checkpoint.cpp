@@ -365,7 +365,15 @@ void Planner::checkUse(const RuleUse &use) {
 }
 
 void Planner::checkLeftOver() {
+  // A model without its modules has no part for any of their tensors.
+  bool hasModules = llvm::any_of(used, [&](const std::string &name) {
+    auto entry = file.entries().find(name);
+    return entry != file.entries().end() && entry->second.isOfModule;
+  });
   for (const auto &entry : file.entries()) {
+    if (entry.second.isOfModule && !hasModules) {
+      continue;
+    }
     bool ignored = source && llvm::any_of(source->ignore, [&](auto &pattern) {
                      return reader::matchGlob(
                          withPrefixes(pattern, file.entries()), entry.first);

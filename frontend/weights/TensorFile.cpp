@@ -175,9 +175,15 @@ std::vector<std::string> TensorFile::files() const {
   return paths;
 }
 
+llvm::Error TensorFile::addModule(const std::string &prefix,
+                                  const std::string &path) {
+  return addShard(path, nullptr, prefix);
+}
+
 llvm::Error
 TensorFile::addShard(const std::string &path,
-                     const std::map<std::string, std::string> *expected) {
+                     const std::map<std::string, std::string> *expected,
+                     const std::string &module) {
   auto shard = std::make_shared<Shard>();
   shard->path = path;
   hova_error error = {};
@@ -187,6 +193,8 @@ TensorFile::addShard(const std::string &path,
     return refused(path, status, error);
   }
   std::string base = llvm::sys::path::filename(path).str();
+  size_t number = shards.size();
+  shards.push_back(shard);
   for (uint64_t i = 0; i < shard->tensors.count; ++i) {
     const hova_safetensors_entry &entry = shard->tensors.entries[i];
     if (expected) {
@@ -204,10 +212,16 @@ TensorFile::addShard(const std::string &path,
     tensor.dtype = hova_dtype_name(entry.element);
     tensor.isFloat = hova_element_is_float(entry.element);
     tensor.isRead = hova_element_is_read(entry.element);
-    tensor.shard = shards.size();
-    tensors.emplace(entry.name, std::move(tensor));
+    tensor.shard = number;
+    tensor.name = entry.name;
+    tensor.isOfModule = !module.empty();
+    if (!tensors.emplace(module + entry.name, std::move(tensor)).second) {
+      return failure(path,
+                     "tensor " + reader::inQuotes(entry.name) + " is called " +
+                         reader::inQuotes(module + entry.name) + " here, and " +
+                         fileName + " has another tensor of that name");
+    }
   }
-  shards.push_back(std::move(shard));
   return llvm::Error::success();
 }
 
@@ -350,15 +364,17 @@ TensorFile TensorFile::below(const std::string &prefix) const {
   file.leftOut = leftOut + prefix;
   file.shards = shards;
   for (const auto &[name, entry] : tensors) {
-    file.tensors.emplace(name.substr(prefix.size()), entry);
+    file.tensors.emplace(entry.isOfModule ? name : name.substr(prefix.size()),
+                         entry);
   }
   return file;
 }
 
 TensorFile::Tensor TensorFile::find(const std::string &name) const {
-  const Shard &shard = *shards[tensors.at(name).shard];
+  const Entry &tensor = tensors.at(name);
+  const Shard &shard = *shards[tensor.shard];
   const hova_safetensors_entry *entry =
-      hova_safetensors_find(&shard.tensors, (leftOut + name).c_str());
+      hova_safetensors_find(&shard.tensors, tensor.name.c_str());
   return {shard, entry->element, hova_safetensors_data(&shard.tensors, entry)};
 }
 
@@ -379,7 +395,7 @@ llvm::Error TensorFile::checkFinite(const std::string &name) const {
                      : std::isinf(value) ? "infinity"
                                          : Scalar::ofReal(value).str() +
                                                ", which f32 does not have,";
-  return failure(shard.path, "tensor " + reader::inQuotes(leftOut + name) +
+  return failure(shard.path, "tensor " + reader::inQuotes(tensor.name) +
                                  " has the value " + what + " at " +
                                  elementIndex(tensor.shape, *found));
 }

@@ -25,14 +25,22 @@ public:
     /// hova knows what their bits mean.
     bool isFloat = false, isRead = false;
     size_t shard = 0;
+    /// Its name in the shard.
+    std::string name = {};
+    /// Whether `addModule` has brought it.
+    bool isOfModule = false;
   };
 
   /// Fails with the code `io_error` if the file cannot be read. Of a folder the
   /// message says which file in it is meant.
   static llvm::Expected<TensorFile> open(const std::string &path);
 
+  /// Adds the tensors of a module that is saved in a file of its own, each by
+  /// `prefix` and its name there. Fails if there is one of that name already.
+  llvm::Error addModule(const std::string &prefix, const std::string &path);
+
   /// The same tensors by what their names have after `prefix`, with which all
-  /// of them begin.
+  /// of them begin but those of modules, which keep theirs.
   TensorFile below(const std::string &prefix) const;
 
   /// All tensors, by name.
@@ -59,7 +67,8 @@ private:
   Tensor find(const std::string &name) const;
 
   llvm::Error addShard(const std::string &path,
-                       const std::map<std::string, std::string> *expected);
+                       const std::map<std::string, std::string> *expected,
+                       const std::string &module = "");
   llvm::Error openIndex(const std::string &path);
 
   std::string fileName;

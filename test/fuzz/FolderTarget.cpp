@@ -29,6 +29,7 @@ constexpr const char *description = R"json({
     "kind": {"default": "relu", "values": ["relu", "tanh"]},
     "pooling": {"default": "mean", "values": ["first", "mean"]},
     "mean": [0, 0, 0],
+    "dense": [], "biases": [], "bends": [],
     "widths": [4, 4], "width": {"default": 4, "min": 1, "max": 64}, "eps": 0.5,
     "classes": 2, "unit": false},
   "inputs": {"x": {"shape": [1, "width", "count(widths)"]}},
@@ -53,6 +54,9 @@ constexpr const char *description = R"json({
         "kind": {"value": "act", "default": "relu",
                  "words": {"relu": "relu", "null": "tanh", "3": "tanh"}},
         "pooling": {"value": "sentence.pooling", "default": "mean"},
+        "dense": {"value": "sentence.dense", "default": []},
+        "biases": {"value": "sentence.dense_bias", "default": []},
+        "bends": {"value": "sentence.dense_activation", "default": []},
         "unit": {"value": ["a.unit", "sentence.normalize", "flag"], "default": false}},
       "aliases": {"b": "a", "other": "flag"},
       "require": {"a.kind": ["plain", null, {"b": [1, 2.5]}], "flag": [false]},
@@ -68,6 +72,7 @@ public:
     root = mkdtemp(name);
     fs::create_directories(root / "models");
     fs::create_directories(root / "folder" / "1_Pooling");
+    fs::create_directories(root / "folder" / "2_Dense");
     std::ofstream(root / "models" / "tiny.json") << description;
   }
   ~Folders() {
@@ -86,7 +91,8 @@ void readFolder(std::string_view input) {
   const fs::path folder = folders.root / "folder";
   for (const char *name :
        {"config.json", "modules.json", "1_Pooling/config.json",
-        "model.safetensors.index.json", "preprocessor_config.json"}) {
+        "model.safetensors.index.json", "preprocessor_config.json",
+        "2_Dense/config.json"}) {
     size_t split = input.find(separator);
     if (input.empty()) {
       std::error_code code;

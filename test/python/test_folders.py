@@ -6,6 +6,7 @@ import json
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "frontend/folder"))
@@ -23,6 +24,27 @@ def test_task(folder, task, output):
 
     options = {} if task is None else {"task": task}
     assert [one["name"] for one in hova.summary(folder, **options)["outputs"]] == [output]
+
+
+def test_dense_layer_of_a_sentence_encoder(folder):
+    import hova
+
+    listed = {"": "Transformer", "1_Pooling": "Pooling", "2_Dense": "Dense"}
+    layer = {"in_features": 32, "out_features": 20, "activation_function": "torch.nn.modules.linear.Identity"}
+    files = {
+        "modules.json": [{"path": path, "type": f"sentence_transformers.models.{kind}"} for path, kind in listed.items()],
+        "1_Pooling/config.json": {"pooling_mode_cls_token": True},
+        "2_Dense/config.json": layer,
+    }
+    folders.write_folder(folder, folders.CONFIG, None, **files)
+    made = {"linear.weight": np.eye(20, 32, dtype=np.float32), "linear.bias": np.full(20, 0.5, np.float32)}
+    folders.save_file(made, folder / "2_Dense/model.safetensors")
+    given = {name: value[:1] for name, value in folders.inputs(folders.CONFIG).items()}
+    program = hova.compile(folder, set={"length": folders.LENGTH})
+    want = folders.Bert(folders.CONFIG, folders.tensors(folders.CONFIG)).compute("embed", **given, pooling="first")
+    with hova.load(program, threads=1) as model:
+        got = model(**given)["embedding"]
+    assert np.abs(got - (want[:, :20] + 0.5)).max() <= 1e-5 * np.abs(want).max()
 
 
 def test_unknown_keys(folder):

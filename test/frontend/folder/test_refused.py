@@ -175,7 +175,7 @@ SENTENCE = [
         (
             [*SENTENCE, {"path": "2_LSTM", "type": "sentence_transformers.models.LSTM"}],
             'module 2 is "sentence_transformers.models.LSTM"; expected a Transformer in this '
-            "folder, a Pooling, and perhaps a Normalize",
+            "folder, a Pooling, perhaps Dense layers, and perhaps a Normalize",
         ),
         (
             [SENTENCE[0], SENTENCE[1] | {"path": "../1_Pooling"}],

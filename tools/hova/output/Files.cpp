@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "tools/hova/output/Files.h"
+#include "frontend/folder/SentenceModules.h"
 #include "runtime/FileUses.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
@@ -35,6 +36,15 @@ FileUses::FileUses(const Arguments &arguments,
     // There need not be one.
     reads(sys::fs::is_regular_file(beside) ? beside.str() : "",
           "the configuration beside --weights");
+    // What is wrong with them is said where they are read.
+    frontend::SentenceModules modules(sys::path::parent_path(weights).str(),
+                                      [](const auto &) {});
+    for (const std::string &file : modules.files()) {
+      reads(file, "of the modules beside --weights");
+    }
+    for (const auto &module : modules.tensors()) {
+      reads(module.path, "of the modules beside --weights");
+    }
   }
   if (llvm::StringRef ptxas = arguments.value(OPT_ptxas); ptxas != "none") {
     reads(ptxas, "--ptxas");
