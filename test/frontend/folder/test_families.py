@@ -3,6 +3,8 @@
 """A folder of every class of every family compiles to the numbers that the library has computed of it, f32 within
 1e-5 of the largest one."""
 
+import json
+
 import numpy as np
 import pytest
 from folders import SOURCE, hova, run, write_folder
@@ -48,6 +50,19 @@ def test_words_of_today(theta, tmp_path):
     config = in_words_of_today(case["config"] | {"global_rope_theta": theta})
     with pytest.raises(AssertionError, match="hidden"):
         check(case, config, tmp_path)
+
+
+@pytest.mark.parametrize(
+    "kind, config", [pytest.param(kind, case["config"], id=kind) for _, kind, case in cases() if "Classification" in kind]
+)
+@pytest.mark.parametrize("names", [{}, {"id2label": None}, {"id2label": {"0": "a", "1": "b"}}], ids=["none", "null", "two"])
+def test_number_of_classes(names, kind, config, tmp_path):
+    """Their names count first, as in the library, then their number."""
+    changed = {key: value for key, value in config.items() if key != "id2label"} | {"num_labels": 7} | names
+    folder = write_folder(tmp_path / "folder", changed, None)
+    done = hova("import", folder)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["parameters"]["classes"] == (2 if names.get("id2label") else 7)
 
 
 def test_every_family_is_here():
