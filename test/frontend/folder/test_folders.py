@@ -182,6 +182,19 @@ def test_image_of_another_program_says_how_one_is_made(tmp_path):
     assert again.read_bytes() == (tmp_path / "logits").read_bytes()
 
 
+def test_image_of_weights_in_several_files_is_made_of_their_index(tmp_path):
+    folder = write_shards(tmp_path / "folder", CONFIG, tensors(CONFIG))
+    description, index = tmp_path / "model.json", folder / "model.safetensors.index.json"
+    assert hova("import", folder, "-o", description).returncode == 0
+    for task in ("hidden", "logits"):
+        words = [f"--set=task={task}", "--march=x86-64-v3", "--weights", index, "--weights-mode=file"]
+        assert hova("compile", description, *words, "-o", tmp_path / task).returncode == 0
+    words = [tmp_path / "logits", "--weights", tmp_path / "hidden.weights", "--random-inputs", "1"]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    suggestion = done.stderr.split("with: hova ")[1].split()
+    assert suggestion[-4:] == ["--weights", index.name, "-o", "IMAGE"]
+
+
 def test_import_writes_the_description(tmp_path):
     """It has the parameters, needs no configuration, and makes the same numbers."""
     config = CONFIG | {"hidden_act": "relu", "layer_norm_eps": 1e-3}

@@ -313,7 +313,12 @@ void describeModel(const Arguments &arguments, Session &session,
   for (const std::string &name : options.passes.without) {
     os << " --without=" << name;
   }
-  os << (description.empty() ? " --weights FILE" : "");
+  if (description.empty()) {
+    // Of weights in several files, one file is none.
+    llvm::StringRef weights = options.origin.weights;
+    os << " --weights ";
+    add(weights.ends_with(".json") ? weights : "FILE");
+  }
 }
 
 int compileStatus(llvm::Expected<LogicalResult> result, Session &session) {
