@@ -175,8 +175,8 @@ void TokenLanes::emitStage(Expr row) {
   }
   Operation *anchor = stage.getAnchor();
   e.builder.setLoc(anchor->getLoc());
-  if (auto own = tokenLanesOf(anchor)) {
-    own.emitTokenLanes(*this);
+  if (auto loops = tokenLanesOf(anchor)) {
+    loops.emitTokenLanes(*this);
   } else {
     forEachTile(shapeOf(anchor->getResult(0)).back(),
                 [&](const TilePlace &place) { finishAndStore(place, {}); });
