@@ -121,23 +121,26 @@ static int64_t scratchBytesOf(KernelOp kernel, const CpuSchedule &schedule) {
 }
 
 /// A tile reads columns of a table that repeat at once: they begin at multiples
-/// of its columns, so it never lies in two periods.
+/// of its columns, so it never lies in two periods. Those of a product are
+/// parts of a strip of its weight.
 static LogicalResult checkPeriods(Operation *op, StageOp stage,
                                   const CpuSchedule &schedule) {
   ArrayRef<int64_t> shape = shapeOf(op->getResult(0));
   auto product = dyn_cast<LinearOp>(stage.getAnchor());
-  int64_t tile = schedule.tileColumns, most = std::max(tile, schedule.lanes);
-  int64_t strip =
-      (product ? columnStripOf(product) : std::nullopt).value_or(tile);
+  auto strip = product ? columnStripOf(product) : std::nullopt;
+  int64_t most = schedule.tileColumns;
+  int64_t tile =
+      strip ? std::min(most, *strip) : std::max(most, schedule.lanes);
+  bool areAligned = llvm::isPowerOf2_64(most) && llvm::isPowerOf2_64(tile) &&
+                    strip.value_or(tile) % tile == 0;
   for (auto [number, operand] : llvm::enumerate(op->getOperands())) {
     ArrayRef<int64_t> dims = shapeOf(operand);
     bool repeats = !shape.empty() && !dims.empty() && dims.back() != 1 &&
                    dims.back() != shape.back();
-    if (repeats && (!llvm::isPowerOf2_64(tile) || strip % tile != 0 ||
-                    dims.back() % most != 0)) {
+    if (repeats && (!areAligned || dims.back() % tile != 0)) {
       return op->emitOpError("expects tiles whose columns divide the ")
              << dims.back() << " columns of operand " << number
-             << ", which repeat, got tiles of " << tile << " and "
+             << ", which repeat, got tiles of " << most << " and "
              << schedule.lanes << " columns";
     }
   }

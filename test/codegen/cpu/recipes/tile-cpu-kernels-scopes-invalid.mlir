@@ -105,6 +105,28 @@ func.func private @weights() {
 
 // -----
 
+// Tiles are no wider than strips.
+func.func @main(%x: tensor<1x9x8xf32>, %c: tensor<9x64xf32>) -> tensor<1x9x192xf32> {
+  %w = hova.image_weight "w" {layout = #hova.column_strips<64>} : tensor<8x192xf32>
+  %y = hova.kernel "k" units<batch 1, token 9> (%x, %w, %c) attributes {schedule = #hova_cpu.schedule<tile = 6x512, lanes = 512, grain = 100, k_block = 256, block = 256>} {
+  ^bb0(%a: tensor<1x9x8xf32>, %b: tensor<8x192xf32>, %t: tensor<9x64xf32>):
+    %s = hova.stage [#hova.layout<rows 192>] {
+      %p = hova.linear %a, %b : tensor<1x9x8xf32>, tensor<8x192xf32> -> tensor<1x9x192xf32>
+      %r = hova.rotate %p, %t, %t : tensor<1x9x192xf32>, tensor<9x64xf32>
+      hova.yield %r : tensor<1x9x192xf32>
+    } : tensor<1x9x192xf32>
+    hova.yield %s : tensor<1x9x192xf32>
+  } : (tensor<1x9x8xf32>, tensor<8x192xf32>, tensor<9x64xf32>) -> tensor<1x9x192xf32>
+  return %y : tensor<1x9x192xf32>
+}
+func.func private @weights() {
+  %w = hova.weight "w" : tensor<8x192xf32>
+  hova.store_weight "w", %w : tensor<8x192xf32>
+  return
+}
+
+// -----
+
 // Neighbours in the lanes of short sequences are tokens, no columns.
 func.func @main(%x: tensor<8x16x8xf32>, %c: tensor<16x8xf32>) -> tensor<8x16x8xf32> {
   %y = hova.kernel "k" units<sequence_group 2> (%x, %c) attributes {schedule = #hova_cpu.schedule<tile = 6x64, lanes = 64, grain = 1>} {
