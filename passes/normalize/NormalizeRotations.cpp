@@ -131,6 +131,25 @@ static bool hasOrder(RotateOp op, RotateOp other) {
          shapeOf(op.getCosines())[1] == shapeOf(other.getCosines())[1];
 }
 
+/// The rotation that makes `value`, or what a conversion stores of it.
+static RotateOp rotationOf(Value value) {
+  while (auto conversion = value.getDefiningOp<ConvertOp>()) {
+    value = conversion.getX();
+  }
+  return value.getDefiningOp<RotateOp>();
+}
+
+/// What reads the columns of `value`, in any type.
+static void collectUses(Value value, SmallVectorImpl<OpOperand *> &uses) {
+  for (OpOperand &use : value.getUses()) {
+    if (auto conversion = dyn_cast<ConvertOp>(use.getOwner())) {
+      collectUses(conversion.getResult(), uses);
+    } else {
+      uses.push_back(&use);
+    }
+  }
+}
+
 /// The rotation whose columns meet those of `use` in scores; null where the use
 /// is another one.
 static RotateOp partnerOf(OpOperand &use) {
@@ -141,9 +160,9 @@ static RotateOp partnerOf(OpOperand &use) {
   }
   switch (use.getOperandNumber()) {
   case 0:
-    return attention.getKey().getDefiningOp<RotateOp>();
+    return rotationOf(attention.getKey());
   case 1:
-    return attention.getQuery().getDefiningOp<RotateOp>();
+    return rotationOf(attention.getQuery());
   default:
     return {};
   }
@@ -193,8 +212,10 @@ static llvm::SetVector<RotateOp> findMovable(ArrayRef<RotateOp> rotations,
     }
   }
   auto isLost = [&](RotateOp op) {
-    return llvm::any_of(op->getUses(), [&](OpOperand &use) {
-      RotateOp partner = partnerOf(use);
+    SmallVector<OpOperand *> uses;
+    collectUses(op.getResult(), uses);
+    return llvm::any_of(uses, [&](OpOperand *use) {
+      RotateOp partner = partnerOf(*use);
       return !partner || !movable.contains(partner) || !hasOrder(op, partner);
     });
   };

@@ -36,6 +36,56 @@ func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x16xf32> {
 
 // -----
 
+// The same where both are stored in 16 bits.
+// CHECK-LABEL: @main
+//       CHECK: %[[Q:.*]] = hova.rotate {{.*}}fired = true
+//       CHECK: %[[K:.*]] = hova.rotate {{.*}}fired = true
+//       CHECK: %[[QB:.*]] = hova.convert %[[Q]]
+//       CHECK: %[[KB:.*]] = hova.convert %[[K]]
+//       CHECK: hova.attention %[[QB]], %[[KB]]
+func.func @main(%x: tensor<1x9x8xf32>, %v: tensor<1x9x8xbf16>) -> tensor<1x9x8xbf16> {
+  %c = hova.weight "cosine" : tensor<9x4xf32>
+  %s = hova.weight "sine" : tensor<9x4xf32>
+  %wq = hova.weight "q.weight" : tensor<8x8xf32>
+  %wk = hova.weight "k.weight" : tensor<8x8xf32>
+  %q = hova.linear %x, %wq : tensor<1x9x8xf32>, tensor<8x8xf32> -> tensor<1x9x8xf32>
+  %k = hova.linear %x, %wk : tensor<1x9x8xf32>, tensor<8x8xf32> -> tensor<1x9x8xf32>
+  %qr = hova.rotate %q, %c, %s {distance = 2 : i64} : tensor<1x9x8xf32>, tensor<9x4xf32>
+  %kr = hova.rotate %k, %c, %s {distance = 2 : i64} : tensor<1x9x8xf32>, tensor<9x4xf32>
+  %qb = hova.convert %qr : tensor<1x9x8xf32> -> tensor<1x9x8xbf16>
+  %kb = hova.convert %kr : tensor<1x9x8xf32> -> tensor<1x9x8xbf16>
+  %y = hova.attention %qb, %kb, %v {heads = 2 : i64} : (tensor<1x9x8xbf16>, tensor<1x9x8xbf16>, tensor<1x9x8xbf16>) -> tensor<1x9x8xbf16> scores {
+  ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index):
+    %all = arith.constant true
+    hova.score_yield %raw kept %all
+  }
+  return %y : tensor<1x9x8xbf16>
+}
+
+// -----
+
+// What is stored is read by itself too.
+// CHECK-LABEL: @main
+//   CHECK-NOT: hova.rotate
+//       CHECK: hova.add
+//       CHECK: hova.attention
+func.func @main(%x: tensor<1x9x8xf32>) -> (tensor<1x9x8xbf16>, tensor<1x9x8xbf16>) {
+  %c = hova.weight "cosine" : tensor<9x4xf32>
+  %s = hova.weight "sine" : tensor<9x4xf32>
+  %w = hova.weight "w" : tensor<8x8xf32>
+  %q = hova.linear %x, %w : tensor<1x9x8xf32>, tensor<8x8xf32> -> tensor<1x9x8xf32>
+  %qr = hova.rotate %q, %c, %s {distance = 2 : i64} : tensor<1x9x8xf32>, tensor<9x4xf32>
+  %qb = hova.convert %qr : tensor<1x9x8xf32> -> tensor<1x9x8xbf16>
+  %y = hova.attention %qb, %qb, %qb {heads = 2 : i64} : (tensor<1x9x8xbf16>, tensor<1x9x8xbf16>, tensor<1x9x8xbf16>) -> tensor<1x9x8xbf16> scores {
+  ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index):
+    %all = arith.constant true
+    hova.score_yield %raw kept %all
+  }
+  return %y, %qb : tensor<1x9x8xbf16>, tensor<1x9x8xbf16>
+}
+
+// -----
+
 // The columns of what a program gives have the order that they have.
 // CHECK-LABEL: @main
 //   CHECK-NOT: hova.rotate
