@@ -68,20 +68,48 @@ bool isColumnGroup(Operation *op, int64_t groupWidth) {
   return pays;
 }
 
+std::optional<ColumnRange> StageColumns::read(Operation *op,
+                                              Value operand) const {
+  auto known = ranges.find(operand.getDefiningOp());
+  if (known == ranges.end()) {
+    return std::nullopt;
+  }
+  ColumnRange range = known->second;
+  if (auto slice = dyn_cast<SliceOp>(op)) {
+    range.from += slice.getOffset();
+    range.to = range.from + shapeOf(slice.getResult()).back();
+  }
+  return range;
+}
+
+std::optional<ColumnRange> StageColumns::join(ColumnRange a,
+                                              ColumnRange b) const {
+  int64_t half = whole.to / 2;
+  auto isWithinHalf = [&](ColumnRange range) {
+    return range.from / half == (range.to - 1) / half;
+  };
+  if (!holdsHalves || whole.to % 2 != 0 || !isWithinHalf(a) ||
+      !isWithinHalf(b) || a.from % half != b.from % half) {
+    return std::nullopt;
+  }
+  return ColumnRange{a.from % half, a.from % half + a.width()};
+}
+
 std::optional<ColumnRange> StageColumns::find(Operation *op) const {
   int64_t width = shapeOf(op->getResult(0)).back();
   std::optional<ColumnRange> found;
   for (Value operand : op->getOperands()) {
-    auto known = ranges.find(operand.getDefiningOp());
-    if (known == ranges.end()) {
+    std::optional<ColumnRange> range = read(op, operand);
+    if (!range) {
       continue;
     }
-    ColumnRange range = known->second;
-    if (auto slice = dyn_cast<SliceOp>(op)) {
-      range.from += slice.getOffset();
-      range.to = range.from + width;
+    if (range->width() != width) {
+      return std::nullopt;
     }
-    if (range.to - range.from != width || (found && !(*found == range))) {
+    if (found && !(*found == *range)) {
+      range = join(*found, *range);
+    }
+    if (!range) {
       return std::nullopt;
     }
     found = range;
@@ -97,7 +125,18 @@ void StageColumns::add(Operation *op) {
   if (ranges.empty()) {
     whole = range;
   }
+  areJoined |= llvm::any_of(op->getOperands(), [&](Value operand) {
+    std::optional<ColumnRange> other = read(op, operand);
+    return other && !(*other == range);
+  });
   ranges[op] = range;
+}
+
+SmallVector<ColumnRange> StageColumns::parts() const {
+  if (!areJoined) {
+    return {whole};
+  }
+  return {{0, whole.to / 2}, {whole.to / 2, whole.to}};
 }
 
 SmallVector<ColumnRange> StageColumns::divide() const {

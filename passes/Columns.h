@@ -25,6 +25,11 @@ struct ColumnRange {
   bool contains(const ColumnRange &other) const {
     return from <= other.from && other.to <= to;
   }
+  int64_t width() const { return to - from; }
+  /// Those of `other` among these; of none, the width is not positive.
+  ColumnRange cut(const ColumnRange &other) const {
+    return {std::max(from, other.from), std::min(to, other.to)};
+  }
   bool operator==(const ColumnRange &other) const {
     return from == other.from && to == other.to;
   }
@@ -50,18 +55,34 @@ ColumnRange columnsOf(SliceOp slice);
 bool isColumnGroup(mlir::Operation *op, int64_t groupWidth);
 
 /// The columns that each operation of a stage computes of those of the stage's
-/// first operation, its anchor.
+/// first operation, its anchor. Where tiles of the anchor hold both halves of
+/// its columns, what reads a column of each, in the same place, computes that
+/// of the first half.
 class StageColumns {
 public:
+  StageColumns() = default;
+  explicit StageColumns(bool holdsHalves) : holdsHalves(holdsHalves) {}
+
   /// Those of `op`; nothing where its operands in the stage have others.
   std::optional<ColumnRange> find(mlir::Operation *op) const;
   /// Adds `op`, for which `find` has found columns. The first is the anchor.
   void add(mlir::Operation *op);
   ColumnRange of(mlir::Operation *op) const { return ranges.lookup(op); }
+  /// Whether an operation reads columns of both halves.
+  bool joinsHalves() const { return areJoined; }
+  /// The anchor's columns, or its halves where some operation joins them.
+  llvm::SmallVector<ColumnRange> parts() const;
   /// The anchor's columns, divided where a range begins or ends.
   llvm::SmallVector<ColumnRange> divide() const;
 
 private:
+  /// Of an operand in the stage, as `op` reads it; nothing of others.
+  std::optional<ColumnRange> read(mlir::Operation *op,
+                                  mlir::Value operand) const;
+  /// What stands for columns in the same place of two halves.
+  std::optional<ColumnRange> join(ColumnRange a, ColumnRange b) const;
+
+  bool holdsHalves = false, areJoined = false;
   ColumnRange whole;
   llvm::DenseMap<mlir::Operation *, ColumnRange> ranges;
 };

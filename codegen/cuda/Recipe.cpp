@@ -68,6 +68,14 @@ bool holdsHeads(Operation *anchor) {
   return heldScopeOf(anchor) == TileScope::head;
 }
 
+bool holdsHalves(Operation *anchor) {
+  auto recipe = dyn_cast<CudaRecipeOpInterface>(anchor);
+  return recipe &&
+         llvm::any_of(llvm::seq(anchor->getNumOperands()), [&](unsigned index) {
+           return recipe.getReads(index) == OperandReads::packedColumns;
+         });
+}
+
 /// Nothing where it joins none.
 static std::optional<CudaJoin> joinOf(Operation *op) {
   auto joining = dyn_cast_or_null<CudaJoinOpInterface>(op);
@@ -171,6 +179,11 @@ bool canHoldSums(CudaScheduleAttr schedule) {
          schedule.getColumns() % (columns * schedule.getColumnWarps()) == 0 &&
          schedule.getRows() * schedule.getColumns() <=
              kHalfRegisters * kLanes * schedule.warps();
+}
+
+bool canHoldHalves(CudaScheduleAttr schedule) {
+  int64_t columns = 4 * kMmaColumns; // of each half two products
+  return schedule.getColumns() % (columns * schedule.getColumnWarps()) == 0;
 }
 
 bool fitsGroup(int64_t elements, Type element) {

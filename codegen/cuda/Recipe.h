@@ -67,6 +67,10 @@ CudaScheduleAttr chooseSchedule(mlir::Operation *anchor,
 /// other schedules than they choose.
 bool canHoldSums(CudaScheduleAttr schedule);
 
+/// Whether each warp has both halves of its columns of such a tile in a tile of
+/// its own.
+bool canHoldHalves(CudaScheduleAttr schedule);
+
 /// Whether the shared memory of a block can hold so many elements of a type.
 bool fitsGroup(int64_t elements, mlir::Type element);
 
@@ -98,6 +102,9 @@ mlir::LogicalResult checkHeadWidths(mlir::Operation *op,
 /// Whether blocks of a kernel that begins with `anchor` have rows of one head
 /// of its result, which others may join.
 bool holdsHeads(mlir::Operation *anchor);
+/// Whether blocks of a kernel that begins with `anchor` can have columns of
+/// both halves of its result, in the same places.
+bool holdsHalves(mlir::Operation *anchor);
 /// Whether so many sequences, and heads, can be axes of a grid.
 mlir::LogicalResult checkSequences(mlir::Operation *op, int64_t sequences,
                                    int64_t heads = 1);

@@ -429,6 +429,24 @@ LogicalResult GroupExchangeOp::verify() {
   return success();
 }
 
+LogicalResult GroupHalfOp::verify() {
+  TileType tile = getTile().getType();
+  if (!tile.getElementType().isF32() ||
+      tile.getDistribution() != TileDistribution::product ||
+      tile.columns() % (2 * tile.getColumnMembers()) != 0) { // C1
+    return emitOpError("expects a tile of f32 as a product leaves it, with an "
+                       "even number of columns for each member, got ")
+           << tile;
+  }
+  TileType half = tile.with({tile.rows(), tile.columns() / 2},
+                            tile.getElementType(), tile.getDistribution());
+  if (getResult().getType() != half) { // C2
+    return emitOpError("expects half of the columns, ")
+           << half << ", got " << getResult().getType();
+  }
+  return success();
+}
+
 LogicalResult GroupMapOp::verify() {
   TileType result = getResult().getType();
   Block &body = getBody().front();

@@ -453,6 +453,35 @@ def Hova_GroupExchangeOp : Hova_Op<"group_exchange",
   let hasVerifier = 1;
 }
 
+def Hova_GroupHalfOp : Hova_Op<"group_half", [Pure]> {
+  let summary = "one half of the columns that every member has";
+  let description = [{
+    Of every member's columns the first half, or with `second` the other one, as a
+    tile of half as many: a member with the columns c up to before c + 2n of the
+    tile has c / 2 up to before c / 2 + n of the result. A thread that has an
+    element of the result has it in the tile, so this costs nothing.
+
+    - C1: the tile is of f32 and lies as a product leaves it, and a member has an
+      even number of columns.
+    - C2: the result is such a tile with half of the columns.
+
+    ```mlir
+    func.func @half(%t: !hova.tile<64x128xf32, product 2x2>)
+        -> !hova.tile<64x64xf32, product 2x2> {
+      %r = hova.group_half %t second : !hova.tile<64x128xf32, product 2x2>
+          -> !hova.tile<64x64xf32, product 2x2>
+      return %r : !hova.tile<64x64xf32, product 2x2>
+    }
+    ```
+  }];
+  let arguments = (ins Hova_TileType:$tile, UnitAttr:$second);
+  let results = (outs Hova_TileType:$result);
+  let assemblyFormat = [{
+    $tile (`second` $second^)? attr-dict `:` type($tile) `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
 def Hova_GroupMapOp : Hova_Op<"group_map",
                               [Pure, SingleBlockImplicitTerminator<"GroupYieldOp">]> {
   let summary = "a function of the elements at the same place";

@@ -74,8 +74,8 @@ static LogicalResult checkLayouts(StageOp stage, Division division) {
 
 /// An operation's tiles are its stage's, so its columns must be of the
 /// anchor's, or its parts those of the anchor's units.
-static LogicalResult checkStage(StageOp stage) {
-  StageColumns columns;
+static LogicalResult checkStage(StageOp stage, const KernelCode &code) {
+  StageColumns columns(code.holdsHalves(stage.getAnchor()));
   for (Operation *op : stage.getComputeOps()) {
     if (op != stage.getAnchor() && keepsUnits(stage.getAnchor(), op)) {
       continue; // it has columns of its own
@@ -147,7 +147,7 @@ static LogicalResult checkUnits(KernelOp kernel) {
 
 /// What divides inner dims stands alone, unless threads divide whole sequences;
 /// operations of other kernels share their rows.
-static LogicalResult checkBody(KernelOp kernel) {
+static LogicalResult checkBody(KernelOp kernel, const KernelCode &code) {
   Division division = divisionOf(kernel);
   int64_t rows = 0;
   for (Operation &member : kernel.getBody().front().without_terminator()) {
@@ -181,7 +181,8 @@ static LogicalResult checkBody(KernelOp kernel) {
     return failure();
   }
   for (StageOp stage : kernel.getBody().getOps<StageOp>()) {
-    if (failed(checkStage(stage)) || failed(checkLayouts(stage, division))) {
+    if (failed(checkStage(stage, code)) ||
+        failed(checkLayouts(stage, division))) {
       return failure();
     }
   }
@@ -261,7 +262,7 @@ static bool isWrittenInPlace(Operation *op) {
          });
 }
 
-LogicalResult checkKernels(func::FuncOp main) {
+LogicalResult checkKernels(func::FuncOp main, const KernelCode &code) {
   Block &block = main.getBody().front();
   for (Operation &op : block.without_terminator()) {
     auto kernel = dyn_cast<KernelOp>(op);
@@ -269,7 +270,7 @@ LogicalResult checkKernels(func::FuncOp main) {
       return op.emitOpError("belongs to no kernel: run fuse first");
     }
     if (kernel &&
-        (failed(checkBody(kernel)) || failed(checkRowTables(kernel)) ||
+        (failed(checkBody(kernel, code)) || failed(checkRowTables(kernel)) ||
          failed(
              checkResults(kernel.getBody().front().getTerminator(), kernel)))) {
       return failure();

@@ -363,7 +363,7 @@ void ProgramTiler::rewriteMain() {
 }
 
 LogicalResult ProgramTiler::run() {
-  if (failed(checkKernels(main))) {
+  if (failed(checkKernels(main, code))) {
     return failure();
   }
   placeArguments();

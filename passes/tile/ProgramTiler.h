@@ -26,6 +26,9 @@ public:
   /// needs. Errors are on the kernel. The other functions are called for such
   /// kernels only.
   virtual mlir::LogicalResult checkSchedule(KernelOp kernel) const = 0;
+  /// Whether tiles of a stage that begins with `anchor` hold columns of both
+  /// halves of its result, in the same places.
+  virtual bool holdsHalves(mlir::Operation *anchor) const { return false; }
   /// Multiply-accumulates that the code of an operation of a kernel executes;
   /// what its loops skip is not among them.
   virtual int64_t getExecutedMacs(mlir::Operation *op) const = 0;

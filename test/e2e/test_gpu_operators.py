@@ -82,3 +82,18 @@ def test_values_have_up_to_eight_axes(tmp_path):
     (tmp_path / "axes.json").write_text(json.dumps(model), encoding="utf-8")
     done = subprocess.run([HOVA, "verify", tmp_path / "axes.json", "--target=cuda-emulated", "--cases=2"], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("dtype, kernels", [("bf16", ["x", "attn.query", "attn", "ffn.gate", "ffn.output"]), ("f32", ["attn.query", "attn", "ffn.gate", "ffn.output"])])
+def test_rotations_and_gates_join_their_products(dtype, kernels, tmp_path):
+    """Whatever results are stored in; bf16 rounds x by itself."""
+    layers = [{"name": name, "op": "constant", "shape": [40, 8], "value": f"{name}(row * 10000.0 ** (-column / 8))"} for name in ("cos", "sin")]
+    layers += [{"name": "attn", "op": "multi_head_attention", "input": "x", "heads": 3, "head_width": 16, "cosines": "cos", "sines": "sin", "key_value_heads": 1},
+               {"name": "ffn", "op": "feed_forward", "input": "attn", "hidden": 72, "gate": True, "activation": "silu"}]
+    model = {"hova": 1, "name": "gated", "inputs": {"x": {"shape": [2, 40, 48]}}, "layers": layers, "outputs": {"y": "ffn"}}
+    (tmp_path / "gated.json").write_text(json.dumps(model), encoding="utf-8")
+    words = [tmp_path / "gated.json", f"--dtype={dtype}", "--target=cuda-emulated"]
+    dump = subprocess.run([HOVA, "compile", *words, "--emit=mlir", "--stop-after=fuse", "-o", "-"], capture_output=True, text=True, check=True).stdout
+    assert re.findall(r'hova\.kernel "([\w.]+)"', dump) == kernels
+    done = subprocess.run([HOVA, "verify", *words, "--cases=2"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr

@@ -55,12 +55,12 @@ def attention(name, batch, tokens, model, heads, width, rotated, pairs=None,
     return case
 
 
-def gated(kind, **options):
+def gated(kind, hidden=23, **options):
     case = Case("feed_forward_gated_" + kind)
     x = case.values("x", 2, 7, 10)
-    case.layer("ffn", "feed_forward", input="x", hidden=23, activation=kind, gate=True,
+    case.layer("ffn", "feed_forward", input="x", hidden=hidden, activation=kind, gate=True,
                **options)
-    case.output("y", "ffn", case.net.feed_forward("ffn", x, 23, kind, gate=True, **options))
+    case.output("y", "ffn", case.net.feed_forward("ffn", x, hidden, kind, gate=True, **options))
     return case
 
 
@@ -79,3 +79,5 @@ def cases():
     yield attention("rotary_one_token", 2, 1, 8, 1, 8, 8)
     yield gated("gelu_tanh", bias=False)
     yield gated("sigmoid", width=6)
+    yield gated("silu", hidden=100)
+    yield gated("relu", hidden=72, bias=False)

@@ -25,8 +25,7 @@ static bool readsPanels(OpOperand &use) {
     return false;
   }
   auto recipe = dyn_cast<CpuRecipeOpInterface>(use.getOwner());
-  return recipe &&
-         recipe.getReads(use.getOperandNumber()) == OperandReads::packed;
+  return recipe && arePacked(recipe.getReads(use.getOperandNumber()));
 }
 
 static WeightReaders readersFor(int64_t columns) {

@@ -228,6 +228,19 @@ LogicalResult ThreadEmitter::emitExchange(GroupExchangeOp op) {
   return success();
 }
 
+/// Those of a row that a thread has of a member's half lie beside each other.
+LogicalResult ThreadEmitter::emitHalf(GroupHalfOp op) {
+  size_t count = fragment(op.getResult().getType()).columns.size();
+  ArrayRef<Value> registers = parts[op.getTile()];
+  Values half;
+  for (; !registers.empty(); registers = registers.drop_front(2 * count)) {
+    llvm::append_range(half,
+                       registers.slice(op.getSecond() ? count : 0, count));
+  }
+  parts[op.getResult()] = half;
+  return success();
+}
+
 Value ThreadEmitter::mapElement(GroupMapOp op, const Fragment &held, size_t r,
                                 size_t c) {
   Block &body = op.getBody().front();

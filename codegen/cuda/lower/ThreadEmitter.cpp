@@ -356,6 +356,7 @@ LogicalResult ThreadEmitter::emitOp(Operation &op) {
           [&](GroupTransposeOp transpose) { return emitTranspose(transpose); })
       .Case<GroupExchangeOp>(
           [&](GroupExchangeOp op) { return emitExchange(op); })
+      .Case<GroupHalfOp>([&](GroupHalfOp op) { return emitHalf(op); })
       .Case<GroupMapOp>([&](GroupMapOp op) { return emitMap(op); })
       .Case<GroupWhereOp>([&](GroupWhereOp op) { return emitWhere(op); })
       .Case<scf::ForOp>([&](scf::ForOp loop) { return emitLoop(loop); })

@@ -199,6 +199,7 @@ private:
   mlir::LogicalResult emitReduce(GroupReduceOp op);
   mlir::LogicalResult emitTranspose(GroupTransposeOp op);
   mlir::LogicalResult emitExchange(GroupExchangeOp op);
+  mlir::LogicalResult emitHalf(GroupHalfOp op);
   mlir::LogicalResult emitMap(GroupMapOp op);
   mlir::Value mapElement(GroupMapOp op, const Fragment &held, size_t r,
                          size_t c);

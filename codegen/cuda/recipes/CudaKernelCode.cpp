@@ -24,6 +24,20 @@ static StageOp stageOf(KernelOp kernel) {
   return isScaled ? stages[1] : StageOp();
 }
 
+/// Whether tiles have columns of both halves of what `anchor` makes, because
+/// something else reads them together.
+static bool joinsHalves(Operation *anchor, ArrayRef<Operation *> joined) {
+  StageColumns columns(holdsHalves(anchor));
+  columns.add(anchor);
+  for (Operation *op : joined) {
+    // What has columns of its own reads no part of a tile.
+    if (columns.find(op)) {
+      columns.add(op);
+    }
+  }
+  return columns.joinsHalves();
+}
+
 /// The code of a kernel is right under the schedule that its recipe chooses,
 /// and under others if that says so.
 static LogicalResult checkEdited(KernelOp kernel, Operation *anchor,
@@ -36,7 +50,8 @@ static LogicalResult checkEdited(KernelOp kernel, Operation *anchor,
   // Whole rows are what others joined for.
   auto recipe = dyn_cast<CudaRecipeOpInterface>(anchor);
   bool takes = recipe && llvm::none_of(joined, joinsRows) &&
-               recipe.takesSchedule(schedule);
+               recipe.takesSchedule(schedule) &&
+               (canHoldHalves(schedule) || !joinsHalves(anchor, joined));
   if (schedule == chosen || takes) {
     return success();
   }
@@ -68,6 +83,10 @@ LogicalResult CudaKernelCode::checkSchedule(KernelOp kernel) const {
     }
   }
   return checkEdited(kernel, stage.getAnchor(), ArrayRef(ops).drop_front());
+}
+
+bool CudaKernelCode::holdsHalves(Operation *anchor) const {
+  return hova::holdsHalves(anchor);
 }
 
 int64_t CudaKernelCode::getExecutedMacs(Operation *op) const {

@@ -12,6 +12,7 @@ namespace hova {
 class CudaKernelCode final : public KernelCode {
 public:
   mlir::LogicalResult checkSchedule(KernelOp kernel) const override;
+  bool holdsHalves(mlir::Operation *anchor) const override;
   int64_t getExecutedMacs(mlir::Operation *op) const override;
   /// After the buffers the function takes the coordinates of its block.
   mlir::FailureOr<mlir::func::FuncOp>

@@ -61,12 +61,14 @@ using ScaleBoxes =
 /// rows x inner, w columns x inner, or, if it is not transposed, inner x
 /// columns, both of one type. Copies of a part of `step` of the inner dimension
 /// are `stages` deep. Rows of x are `sourceRow`'s, if it is given, and `scale`,
-/// if it is given, changes them before they are multiplied.
+/// if it is given, changes them before they are multiplied. Columns, of a w
+/// that is columns x inner, are `sourceColumn`'s, if it is given.
 mlir::Value emitProduct(KernelBuilder &b, CudaScheduleAttr schedule,
                         mlir::Value x, mlir::Value w, Expr row, Expr column,
                         bool isTransposed = true,
                         const KernelBuilder::RowMap &sourceRow = {},
-                        const ScaleBoxes &scale = {});
+                        const ScaleBoxes &scale = {},
+                        const KernelBuilder::RowMap &sourceColumn = {});
 
 /// Rows of all heads of a sequence that group memory has, queries and keys in
 /// one box and values in another, in slot 0 of each. Heads stand beside each

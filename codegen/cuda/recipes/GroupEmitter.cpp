@@ -18,7 +18,8 @@ namespace hova {
 
 GroupEmitter::GroupEmitter(KernelBuilder &b, CudaScheduleAttr schedule,
                            StageOp stage)
-    : b(b), schedule(schedule), stage(stage.getComputeOps()) {
+    : b(b), schedule(schedule), stage(stage.getComputeOps()),
+      columns(holdsHalves(stage.getAnchor())) {
   for (Operation *op : this->stage) {
     if (!joinsHeads(op) || op == this->stage.front()) {
       columns.add(op);
@@ -193,9 +194,50 @@ Value GroupEmitter::compute(Operation *op, const Place &place) {
   return compute(op, place, Tiles());
 }
 
-void GroupEmitter::store(Value tile, Value tensor, const Place &place) {
-  b.storeRounded(tile, matrix(tensor), place.row, place.column,
-                 place.rowsInside, place.columnsInside);
+void GroupEmitter::store(Value tile, Value tensor, const Place &place,
+                         const ColumnRange &range, const ColumnRange &part) {
+  Value to = matrix(tensor);
+  Expr column = place.column;
+  ColumnRange common = range.cut(part);
+  if (!(common == range)) {
+    // Beyond a half there are columns of the other one, which has its own tile.
+    int64_t rows = cast<MemRefType>(to.getType()).getDimSize(0);
+    to = view(to, 0, rows, common.from - range.from, common.width());
+    column = column - (common.from - range.from);
+  }
+  b.storeRounded(tile, to, place.row, column, place.rowsInside,
+                 place.columnsInside);
+}
+
+SmallVector<GroupPlace> GroupEmitter::heldPlaces(const Place &place) {
+  SmallVector<ColumnRange> parts = columns.parts();
+  if (parts.size() == 1) {
+    return {place};
+  }
+  SmallVector<Place> held;
+  int64_t width = schedule.getColumns() / 2;
+  for (const ColumnRange &part : parts) {
+    Place half = place;
+    half.type = place.type.with({schedule.getRows(), width}, b.f32(),
+                                place.type.getDistribution());
+    half.column = block(1) * width + part.from;
+    half.columnsInside = part.width() % width == 0;
+    held.push_back(half);
+  }
+  return held;
+}
+
+KernelBuilder::RowMap GroupEmitter::columnMap() {
+  SmallVector<ColumnRange> parts = columns.parts();
+  if (parts.size() == 1) {
+    return {};
+  }
+  int64_t ofWarp = schedule.getColumns() / schedule.getColumnWarps();
+  int64_t ofHalf = ofWarp / 2, start = parts[1].from;
+  return [=](Expr column) {
+    return column / ofWarp * ofHalf + column % ofHalf +
+           column / ofHalf % 2 * start;
+  };
 }
 
 void GroupEmitter::bring(Operation *op, Value matrix, int64_t rows,
@@ -225,31 +267,44 @@ void GroupEmitter::finishHead(Value tile, Expr row) {
   }
 }
 
-void GroupEmitter::finishAndStore(Value tile, const Place &anchorPlace) {
-  Tiles tiles;
+void GroupEmitter::finishAndStore(ValueRange held,
+                                  ArrayRef<Place> anchorPlaces) {
+  SmallVector<ColumnRange> parts = columns.parts();
+  SmallVector<Tiles> tiles(parts.size());
   ColumnRange whole = columns.of(stage.front());
   for (Operation *op : stage) {
     b.setLoc(op->getLoc());
     ColumnRange range = columns.of(op);
-    Place place = anchorPlace;
-    if (!(range == whole)) {
-      place.column = place.column - range.from;
-      place.columnsInside = false;
-    }
-    Value result = op->getResult(0);
-    auto slice = dyn_cast<SliceOp>(op);
-    if (op == stage.front()) {
-      tiles[result] = tile;
-    } else if (slice && tiles.count(slice.getX())) {
-      tiles[result] = tiles[slice.getX()];
-    } else if (joinsRows(op)) {
-      tiles[result] = cast<CudaJoinOpInterface>(op).emitOn(
-          *this, tiles.lookup(op->getOperand(0)), place);
-    } else {
-      tiles[result] = compute(op, place, tiles);
-    }
-    if (places.count(result)) {
-      store(tiles[result], result, place);
+    for (auto [number, part] : llvm::enumerate(parts)) {
+      if (range.cut(part).width() <= 0) {
+        continue;
+      }
+      Place place = anchorPlaces[number];
+      if (!(range == whole)) {
+        place.column = place.column - range.from;
+        place.columnsInside &= range.contains(part);
+      }
+      Tiles &made = tiles[number];
+      Value result = op->getResult(0);
+      auto slice = dyn_cast<SliceOp>(op);
+      if (op == stage.front()) {
+        made[result] = held[number];
+      } else if (slice && made.count(slice.getX())) {
+        made[result] = made.lookup(slice.getX());
+      } else if (joinsRows(op)) {
+        made[result] = cast<CudaJoinOpInterface>(op).emitOn(
+            *this, made.lookup(op->getOperand(0)), place);
+      } else {
+        // What is read of another half stands at the same place of its tile.
+        Tiles known = made;
+        for (const Tiles &other : tiles) {
+          known.insert(other.begin(), other.end());
+        }
+        made[result] = compute(op, place, known);
+      }
+      if (places.count(result)) {
+        store(made[result], result, place, range, part);
+      }
     }
   }
 }

@@ -77,9 +77,17 @@ public:
   /// The tile of an element-wise operation, all of whose operands lie in
   /// memory.
   mlir::Value compute(mlir::Operation *op, const Place &place);
-  /// Applies what joined the kernel to a tile (f32) of the anchor's result and
-  /// stores what is read elsewhere.
-  void finishAndStore(mlir::Value tile, const Place &place);
+  /// What a tile of the schedule's extents at `place` holds: the columns there,
+  /// or, where operations read columns of both halves of the anchor's result,
+  /// as many of each half. Then every warp has those of both in its columns,
+  /// those of the first half first (`KernelBuilder::half`).
+  llvm::SmallVector<Place> heldPlaces(const Place &place);
+  /// Which column of the anchor's result stands in the place of one of such
+  /// tiles, null if it is the same.
+  KernelBuilder::RowMap columnMap();
+  /// Applies what joined the kernel to tiles (f32) of the anchor's result, one
+  /// for each of its `heldPlaces`, and stores what is read elsewhere.
+  void finishAndStore(mlir::ValueRange held, llvm::ArrayRef<Place> places);
   /// Begins what they copy; the anchor awaits the tokens with its own copies.
   KernelBuilder::Values bringForHeads();
   /// Of an operation that joined: begins to copy all of a matrix, in boxes of
@@ -98,7 +106,9 @@ private:
   using Tiles = llvm::DenseMap<mlir::Value, mlir::Value>;
   mlir::Value compute(mlir::Operation *op, const Place &place,
                       const Tiles &tiles);
-  void store(mlir::Value tile, mlir::Value tensor, const Place &place);
+  /// Stores columns of `part` alone, of a value with those of `range`.
+  void store(mlir::Value tile, mlir::Value tensor, const Place &place,
+             const ColumnRange &range, const ColumnRange &part);
 
   llvm::SmallVector<mlir::Operation *> stage;
   StageColumns columns;

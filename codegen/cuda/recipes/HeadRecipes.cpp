@@ -89,8 +89,9 @@ static void emitLogits(GroupEmitter &e, HeadLogitsOp op) {
   GroupWaitOp::create(b, tokens);
   Value logits = emitLogits(e, op, {xs, b.index(0)}, e.brought(op),
                             e.matrix(op.getShift()), row, rowsInside, sums);
-  e.finishAndStore(logits, {cast<TileType>(logits.getType()), row, e.block(1),
-                            rowsInside, true});
+  GroupPlace place = {cast<TileType>(logits.getType()), row, e.block(1),
+                      rowsInside, true};
+  e.finishAndStore(logits, place);
 }
 
 namespace {

@@ -109,6 +109,15 @@ Value KernelBuilder::exchange(Value tile) {
   return GroupExchangeOp::create(*this, tile);
 }
 
+Value KernelBuilder::half(Value tile, bool isSecond) {
+  auto type = cast<TileType>(tile.getType());
+  return GroupHalfOp::create(*this,
+                             type.with({type.rows(), type.columns() / 2},
+                                       type.getElementType(),
+                                       type.getDistribution()),
+                             tile, isSecond);
+}
+
 Value KernelBuilder::slots(std::array<int64_t, 3> shape, Type element) {
   return GroupAllocOp::create(*this,
                               SlotsType::get(getContext(), shape, element));

@@ -62,6 +62,8 @@ public:
   mlir::Value fill(mlir::Type result, double value);
   /// A tile of f32 whose neighbours have changed places.
   mlir::Value exchange(mlir::Value tile);
+  /// One half of the columns of every member.
+  mlir::Value half(mlir::Value tile, bool isSecond);
   /// Group memory for boxes of these rows and columns.
   mlir::Value slots(std::array<int64_t, 3> shape, mlir::Type element);
   /// A partial column that only the rows ask for whose `condition` is not 0.

@@ -24,9 +24,12 @@ class ProductWriter {
 public:
   ProductWriter(KernelBuilder &b, CudaScheduleAttr schedule, Value x, Value w,
                 Expr row, Expr column, bool isTransposed,
-                const KernelBuilder::RowMap &sourceRow, const ScaleBoxes &scale)
+                const KernelBuilder::RowMap &sourceRow, const ScaleBoxes &scale,
+                const KernelBuilder::RowMap &sourceColumn)
       : b(b), chosen(schedule), x(x), w(w), row(row), column(column),
-        sourceRow(sourceRow), scale(scale), isTransposed(isTransposed) {
+        sourceRow(sourceRow), sourceColumn(sourceColumn), scale(scale),
+        isTransposed(isTransposed) {
+    assert((isTransposed || !sourceColumn) && "columns of w are not its rows");
     auto left = cast<MemRefType>(x.getType());
     auto right = cast<MemRefType>(w.getType());
     inner = left.getDimSize(1);
@@ -54,8 +57,9 @@ private:
   CudaScheduleAttr chosen;
   Value x, w, xs, ws;
   Expr row, column;
-  KernelBuilder::RowMap sourceRow; ///< of x
-  ScaleBoxes scale;                ///< null: x is in the ring
+  KernelBuilder::RowMap sourceRow;    ///< of x
+  KernelBuilder::RowMap sourceColumn; ///< of w
+  ScaleBoxes scale;                   ///< null: x is in the ring
   int64_t inner, turns;
   bool isTransposed; ///< w is columns x inner, and not inner x columns
   bool rowsInside, columnsInside, innerInside;
@@ -69,10 +73,10 @@ ProductWriter::Values ProductWriter::copyPart(Expr turn, Expr slot) {
     tokens.push_back(
         b.copy(x, row, k, xs, slot, rowsInside, innerInside, sourceRow));
   }
-  tokens.push_back(
-      isTransposed
-          ? b.copy(w, column, k, ws, slot, columnsInside, innerInside)
-          : b.copy(w, k, column, ws, slot, innerInside, columnsInside));
+  tokens.push_back(isTransposed ? b.copy(w, column, k, ws, slot, columnsInside,
+                                         innerInside, sourceColumn)
+                                : b.copy(w, k, column, ws, slot, innerInside,
+                                         columnsInside));
   return tokens;
 }
 
@@ -144,9 +148,10 @@ CudaScheduleAttr scheduleInnerProduct(Type element, int64_t inner) {
 Value emitProduct(KernelBuilder &b, CudaScheduleAttr schedule, Value x, Value w,
                   Expr row, Expr column, bool isTransposed,
                   const KernelBuilder::RowMap &sourceRow,
-                  const ScaleBoxes &scale) {
+                  const ScaleBoxes &scale,
+                  const KernelBuilder::RowMap &sourceColumn) {
   return ProductWriter(b, schedule, x, w, row, column, isTransposed, sourceRow,
-                       scale)
+                       scale, sourceColumn)
       .multiply();
 }
 

@@ -55,19 +55,24 @@ static Value emitScaledProduct(GroupEmitter &e, LinearOp op,
   };
   return emitProduct(b, e.schedule, e.matrix(x), e.matrix(op.getWeight()),
                      place.row, place.column, /*isTransposed=*/true,
-                     e.rowMap(x), scale);
+                     e.rowMap(x), scale, e.columnMap());
 }
 
-/// The sums, with the bias.
 static Value emitSums(GroupEmitter &e, LinearOp op,
                       const GroupEmitter::Place &place) {
   Operation *scaling = scalingOf(op);
-  Value sums =
-      scaling
-          ? emitScaledProduct(e, op, cast<CudaJoinOpInterface>(scaling), place)
-          : emitProduct(e.b, e.schedule, e.matrix(op.getX()),
-                        e.matrix(op.getWeight()), place.row, place.column,
-                        /*isTransposed=*/true, e.rowMap(op.getX()));
+  return scaling
+             ? emitScaledProduct(e, op, cast<CudaJoinOpInterface>(scaling),
+                                 place)
+             : emitProduct(e.b, e.schedule, e.matrix(op.getX()),
+                           e.matrix(op.getWeight()), place.row, place.column,
+                           /*isTransposed=*/true, e.rowMap(op.getX()),
+                           /*scale=*/{}, e.columnMap());
+}
+
+/// The sums of a place, with the bias.
+static Value addBias(GroupEmitter &e, LinearOp op, Value sums,
+                     const GroupEmitter::Place &place) {
   if (!op.getBias()) {
     return sums;
   }
@@ -135,10 +140,20 @@ struct ProductRecipe
   void emitGroup(Operation *op, GroupEmitter &emitter) const {
     GroupEmitter::Place place = emitter.tilePlace(op);
     place.type = emitter.tile(emitter.b.f32(), TileDistribution::product);
-    emitter.finishAndStore(emitSums(emitter, cast<LinearOp>(op), place), place);
+    auto linear = cast<LinearOp>(op);
+    Value sums = emitSums(emitter, linear, place);
+    KernelBuilder::Values held;
+    SmallVector<GroupPlace> places = emitter.heldPlaces(place);
+    for (auto [number, part] : llvm::enumerate(places)) {
+      Value tile =
+          places.size() == 1 ? sums : emitter.b.half(sums, number == 1);
+      held.push_back(addBias(emitter, linear, tile, part));
+    }
+    emitter.finishAndStore(held, places);
   }
   OperandReads getReads(Operation *op, unsigned index) const {
-    return readsOf(index, cast<LinearOp>(op).getTransposed());
+    OperandReads reads = readsOf(index, cast<LinearOp>(op).getTransposed());
+    return reads == OperandReads::packed ? OperandReads::packedColumns : reads;
   }
 };
 } // namespace

@@ -41,12 +41,14 @@ static bool addColumns(StageColumns &columns, const Group &kernel,
   return true;
 }
 
-/// Whether what `op` reads of the kernel's tile are the same columns of it: two
-/// parts of a row lie in other threads.
+/// Whether what `op` reads of the kernel's tile are the same columns of it, or
+/// of both halves where a tile holds these: other parts of a row lie in other
+/// threads.
 static bool readsColumnsAlike(const Group &kernel, Operation *op) {
-  StageColumns columns;
   ArrayRef<Operation *> ops = kernel.ops;
-  bool isScaled = tileAnchorOf(ops) != ops.front();
+  Operation *anchor = tileAnchorOf(ops);
+  StageColumns columns(holdsHalves(anchor));
+  bool isScaled = anchor != ops.front();
   return llvm::all_of(ops.drop_front(isScaled),
                       [&](Operation *inside) {
                         return addColumns(columns, kernel, inside);
@@ -88,11 +90,13 @@ bool CudaFusionAttr::pays(const Group &kernel, Operation *op,
   if (kernel.ops.size() == 1 && scalingOf(op) == kernel.ops.front()) {
     return true;
   }
-  StringRef anchor = tileAnchorOf(kernel.ops)->getName().getStringRef();
+  Operation *first = tileAnchorOf(kernel.ops);
+  StringRef anchor = first->getName().getStringRef();
   if (why && joins) {
     *why = ("'" + op->getName().getStringRef() +
             "' reads different columns of the tile of '" + anchor +
-            "', which lie in different threads; it joins if they are the same")
+            "', which lie in different threads; it joins if they are the same" +
+            (holdsHalves(first) ? " or in the same place of both halves" : ""))
                .str();
   } else if (why) {
     *why = ("'" + op->getName().getStringRef() +

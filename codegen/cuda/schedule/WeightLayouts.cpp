@@ -23,8 +23,7 @@ static int64_t alignmentOf(ImageWeightOp weight) {
 
 static bool readsTransposed(OpOperand &use) {
   auto recipe = dyn_cast<CudaRecipeOpInterface>(use.getOwner());
-  return recipe &&
-         recipe.getReads(use.getOperandNumber()) == OperandReads::packed;
+  return recipe && arePacked(recipe.getReads(use.getOperandNumber()));
 }
 
 static const WeightReaders &readers() {

@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 import numpy as np
 from attention_modules import additive, attention, block_sparse, causal_summary_attention, empty_rows, heads_of_rows, heads_with_logits, key_summary, merge_summaries, scores_read, summary_attention, weights
+from gate_modules import gated_product, gated_product_of_f32, gated_product_read_elsewhere
 from kernels import BF16, F16, Case
 from module_cases import F32, ONCE, Numbers, case, gelu_tanh, rounded, sigmoid, softmax
 from product_modules import (product_gate, product_in_parts, product_of_columns, product_of_f32, product_of_scaled_heads, product_of_weight, product_positions, product_residual,
@@ -473,6 +474,10 @@ MODULES = {
     "mask of a padding of -1, ids of 64 bits": lambda: padding_mask("i64", False, -1),
     "rotation": lambda: rotation(3, 5, 96, 6),
     "product of rotated columns": lambda: rotated_product(2, 45),
+    "product of both halves": gated_product,
+    "product of both halves in f16, read elsewhere": lambda: gated_product_read_elsewhere(45),
+    "product of both halves in whole blocks, read elsewhere": lambda: gated_product_read_elsewhere(64),
+    "product of both halves, f32": gated_product_of_f32,
     "numbers of valid tokens": counted_position_ids,
     "difference": lambda: elements("hova.subtract", [(2, 3, 70), (3, 1)], np.subtract, ONCE),
     "swapped quotient": lambda: elements("hova.divide", [(2, 3, 70), (70,)], lambda x, y: y / x, ONCE, attributes=" {swapped}"),

@@ -262,6 +262,24 @@ func.func @kernel(%m: {m}, %r: {m}, %x: index) {{
     assert np.array_equal(both(case, tmp_path), truth)
 
 
+@pytest.mark.parametrize("half", [0, 1])
+@pytest.mark.parametrize(("members", "columns"), [((2, 2), 128), ((1, 4), 128), ((4, 1), 32)])
+def test_every_member_has_a_half_of_its_columns(members, columns, half, tmp_path):
+    source = numbers((64, columns), "f32")
+    truth = source.reshape(64, members[1], 2, -1)[:, :, half].reshape(64, columns // 2)
+    t, u = (f"!hova.tile<64x{width}xf32, product {members[0]}x{members[1]}>" for width in (columns, columns // 2))
+    m, r = f"memref<64x{columns}xf32>", f"memref<64x{columns // 2}xf32>"
+    case = written(tmp_path, f"""
+func.func @kernel(%m: {m}, %r: {r}, %x: index) {{
+  %c0 = arith.constant 0 : index
+  %t = hova.group_load %m[%c0, %c0] : {m} -> {t}
+  %u = hova.group_half %t {"second" if half else ""} : {t} -> {u}
+  hova.group_store %u, %r[%c0, %c0] : {u}, {r}
+  return
+}}""", [source, np.zeros((64, columns // 2), np.float32)], truth)
+    assert np.array_equal(both(case, tmp_path), truth)
+
+
 # Lanes of a tile, its extents, and the extents of the matrix: what many threads hold is written by one.
 ALONE = [
     ("product 2x2", (64, 1), (50, 1)),

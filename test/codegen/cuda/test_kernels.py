@@ -40,6 +40,7 @@ CASES = {
 # Those with instructions that PTX only approximates. Each operation of the others has one result.
 APPROXIMATED = {"product of few rows", "product with a gate", "product of columns", "scaled heads", "product of scaled heads", "product of scaled heads in f16",
                 "product of scaled heads, f32", "product of scaled heads in wide blocks", "activated",
+                "product of both halves", "product of both halves in f16, read elsewhere", "product of both halves in whole blocks, read elsewhere",
                 "shares", "logarithms of shares, rows in parts", "heads of length one, no gain", "sums of keys", "sums of keys, f32",
                 "merged sums", "merged sums before a block", "queries of sums", "queries of sums, f32", "queries of keys so far",
                 "queries of keys so far, f32", "sum of parts", "powers of e",

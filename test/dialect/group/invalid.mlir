@@ -357,3 +357,27 @@ func.func @group_exchange_c1_columns_are_even(%t: !hova.tile<64x1xf32, row 4x1>)
   %r = hova.group_exchange %t : !hova.tile<64x1xf32, row 4x1>
   return
 }
+
+// -----
+
+func.func @group_half_c1_a_product_leaves_the_tile(%t: !hova.tile<64x64xf32, row 4x1>) {
+  // expected-error@+1 {{'hova.group_half' op expects a tile of f32 as a product leaves it, with an even number of columns for each member, got '!hova.tile<64x64xf32, row 4x1>'}}
+  %r = hova.group_half %t : !hova.tile<64x64xf32, row 4x1> -> !hova.tile<64x32xf32, row 4x1>
+  return
+}
+
+// -----
+
+func.func @group_half_c1_members_have_two_halves(%t: !hova.tile<64x2xf32, product 2x2>) {
+  // expected-error@+1 {{'hova.group_half' op expects a tile of f32 as a product leaves it, with an even number of columns for each member, got '!hova.tile<64x2xf32, product 2x2>'}}
+  %r = hova.group_half %t : !hova.tile<64x2xf32, product 2x2> -> !hova.tile<64x1xf32, product 2x2>
+  return
+}
+
+// -----
+
+func.func @group_half_c2_the_result_has_half_of_the_columns(%t: !hova.tile<64x64xf32, product 2x2>) {
+  // expected-error@+1 {{'hova.group_half' op expects half of the columns, '!hova.tile<64x32xf32, product 2x2>', got '!hova.tile<64x64xf32, product 2x2>'}}
+  %r = hova.group_half %t second : !hova.tile<64x64xf32, product 2x2> -> !hova.tile<64x64xf32, product 2x2>
+  return
+}

@@ -238,3 +238,39 @@ func.func @main(%x: tensor<1x4x8xbf16>, %w: tensor<8x128xbf16>) -> tensor<1x4x12
   } : (tensor<1x4x8xbf16>, tensor<8x128xbf16>) -> tensor<1x4x128xf32>
   return %r : tensor<1x4x128xf32>
 }
+
+// -----
+
+// A warp of 16 columns has no tile of each half of them, one of 32 has.
+func.func @main(%x: tensor<1x4x8xbf16>, %w: tensor<8x64xbf16>) -> tensor<1x4x32xf32> {
+  // expected-error@+1 {{has no code for a GPU under its schedule, #hova_cuda.schedule<rows = 64, columns = 32, row_warps = 2, column_warps = 2, step = 32, stages = 3>; the compiler chooses}}
+  %r = hova.kernel "k" units<batch 1, token 4>(%x, %w) attributes {schedule = #hova_cuda.schedule<rows = 64, columns = 32, row_warps = 2, column_warps = 2, step = 32, stages = 3>} {
+  ^bb0(%i: tensor<1x4x8xbf16>, %j: tensor<8x64xbf16>):
+    %s = hova.stage [#hova.layout<rows 32>] {
+      %1 = hova.linear %i, %j : tensor<1x4x8xbf16>, tensor<8x64xbf16> -> tensor<1x4x64xf32>
+      %2 = hova.slice %1 {axis = 2 : i64, offset = 0 : i64} : tensor<1x4x64xf32> -> tensor<1x4x32xf32>
+      %3 = hova.slice %1 {axis = 2 : i64, offset = 32 : i64} : tensor<1x4x64xf32> -> tensor<1x4x32xf32>
+      %4 = hova.multiply %2, %3 : tensor<1x4x32xf32>, tensor<1x4x32xf32>
+      hova.yield %4 : tensor<1x4x32xf32>
+    } : tensor<1x4x32xf32>
+    hova.yield %s : tensor<1x4x32xf32>
+  } : (tensor<1x4x8xbf16>, tensor<8x64xbf16>) -> tensor<1x4x32xf32>
+  return %r : tensor<1x4x32xf32>
+}
+
+// -----
+
+func.func @main(%x: tensor<1x4x8xbf16>, %w: tensor<64x8xbf16>) -> tensor<1x4x32xf32> {
+  %r = hova.kernel "k" units<batch 1, token 4>(%x, %w) attributes {schedule = #hova_cuda.schedule<rows = 64, columns = 32, row_warps = 4, column_warps = 1, step = 32, stages = 3>} {
+  ^bb0(%i: tensor<1x4x8xbf16>, %j: tensor<64x8xbf16>):
+    %s = hova.stage [#hova.layout<rows 32>] {
+      %1 = hova.linear %i, %j {transposed} : tensor<1x4x8xbf16>, tensor<64x8xbf16> -> tensor<1x4x64xf32>
+      %2 = hova.slice %1 {axis = 2 : i64, offset = 0 : i64} : tensor<1x4x64xf32> -> tensor<1x4x32xf32>
+      %3 = hova.slice %1 {axis = 2 : i64, offset = 32 : i64} : tensor<1x4x64xf32> -> tensor<1x4x32xf32>
+      %4 = hova.multiply %2, %3 : tensor<1x4x32xf32>, tensor<1x4x32xf32>
+      hova.yield %4 : tensor<1x4x32xf32>
+    } : tensor<1x4x32xf32>
+    hova.yield %s : tensor<1x4x32xf32>
+  } : (tensor<1x4x8xbf16>, tensor<64x8xbf16>) -> tensor<1x4x32xf32>
+  return %r : tensor<1x4x32xf32>
+}

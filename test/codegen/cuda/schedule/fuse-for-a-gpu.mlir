@@ -12,9 +12,9 @@
 // A norm needs whole rows, which no block of a product has.
 // CHECK: hova.kernel
 // CHECK: hova.layer_norm {{.*}}why = "'hova.layer_norm' is not element-wise on the tile of 'hova.linear', the only one that a block of threads holds; it joins if it is"
-// Two halves of a row lie in different threads.
+// Two parts of a row lie in different threads, unless they are its two halves.
 // CHECK: hova.kernel
-// CHECK: hova.add {{.*}}why = "'hova.add' reads different columns of the tile of 'hova.linear', which lie in different threads; it joins if they are the same"
+// CHECK: hova.add {{.*}}why = "'hova.add' reads different columns of the tile of 'hova.linear', which lie in different threads; it joins if they are the same or in the same place of both halves"
 // CHECK-NOT: hova.kernel
 // CHECK: return
 module {
@@ -153,5 +153,39 @@ module {
     %b = hova.scale_heads %g, %m {hova.site = {kind = "reweight", path = "b"}} : tensor<1x4x24xbf16>, tensor<1x4x2xf32>
     %z = hova.linear %b, %v {hova.site = {kind = "linear", path = "z"}} : tensor<1x4x24xbf16>, tensor<24x48xbf16> -> tensor<1x4x48xf32>
     return %s, %z : tensor<1x4x48xf32>, tensor<1x4x48xf32>
+  }
+}
+
+// -----
+
+// Both halves of a product are in one tile, so that a gate joins, with what reads it, a half alone or all of it. What is half a row apart of a
+// half is not, and what such a thing becomes is none of the product's columns.
+// CHECK-LABEL: func.func @main
+// CHECK: hova.kernel
+// CHECK: hova.linear {{.*}}2 linears read their input once
+// CHECK: hova.activation silu
+// CHECK: hova.multiply
+// CHECK: hova.convert
+// CHECK: hova.scale
+// CHECK-NEXT: hova.yield
+// CHECK: hova.kernel
+// CHECK: hova.add {{.*}}why = "'hova.add' reads different columns of the tile of 'hova.linear', which lie in different threads; it joins if they are the same or in the same place of both halves"
+// CHECK-NOT: hova.kernel
+// CHECK: return
+module {
+  func.func @main(%x: tensor<1x4x16xbf16> {hova.name = "x"})
+      -> (tensor<1x4x32xbf16> {hova.name = "gated"}, tensor<1x4x32xf32> {hova.name = "up"}, tensor<1x4x16xf32> {hova.name = "apart"}) {
+    %w = hova.weight "w" : tensor<16x32xbf16>
+    %v = hova.weight "v" : tensor<16x32xbf16>
+    %g = hova.linear %x, %w {hova.site = {kind = "linear", path = "g"}} : tensor<1x4x16xbf16>, tensor<16x32xbf16> -> tensor<1x4x32xf32>
+    %a = hova.activation silu %g {hova.site = {kind = "linear", path = "a"}} : tensor<1x4x32xf32>
+    %u = hova.linear %x, %v {hova.site = {kind = "linear", path = "u"}} : tensor<1x4x16xbf16>, tensor<16x32xbf16> -> tensor<1x4x32xf32>
+    %m = hova.multiply %a, %u {hova.site = {kind = "multiply", path = "m"}} : tensor<1x4x32xf32>, tensor<1x4x32xf32>
+    %c = hova.convert %m : tensor<1x4x32xf32> -> tensor<1x4x32xbf16>
+    %s = hova.scale %u {factor = 0.5 : f64} : tensor<1x4x32xf32>
+    %first = hova.slice %g {axis = 2 : i64, offset = 0 : i64} : tensor<1x4x32xf32> -> tensor<1x4x16xf32>
+    %second = hova.slice %g {axis = 2 : i64, offset = 16 : i64} : tensor<1x4x32xf32> -> tensor<1x4x16xf32>
+    %apart = hova.add %first, %second {hova.site = {kind = "add", path = "apart"}} : tensor<1x4x16xf32>, tensor<1x4x16xf32>
+    return %c, %s, %apart : tensor<1x4x32xbf16>, tensor<1x4x32xf32>, tensor<1x4x16xf32>
   }
 }
