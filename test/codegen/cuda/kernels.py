@@ -93,6 +93,9 @@ class Case:
     halves: str = "bf16"  # what results of 16 bits are
     # Whether numbers are sums of terms that are far larger at times, so that errors are parts of the largest of all instead of its row.
     cancels: bool = False
+    # How far each number of the only result may be off besides: what is rounded inside and lies in the middle of two numbers may
+    # become either.
+    spread: np.ndarray | float = 0.0
     grown: ptx.Grid | None = field(default=None, repr=False)
 
     def entry(self) -> str:
@@ -173,7 +176,7 @@ class Case:
 
     def errors(self, values: list[np.ndarray]) -> np.ndarray:
         """Of each row the largest difference from the truth, in parts of the largest magnitude of the row: that of others may be far larger."""
-        return np.concatenate([errors_of_rows(own, truth, self.cancels) for own, truth in zip(values, self.truths(), strict=True)])
+        return np.concatenate([errors_of_rows(own, truth, self.cancels, self.spread) for own, truth in zip(values, self.truths(), strict=True)])
 
     def planted(self) -> list[np.ndarray]:
         """The truth with one wrong number in each row, off by the median magnitude of the row, or of all; of a row of zeros by one."""
@@ -189,9 +192,10 @@ class Case:
         return wrong
 
 
-def errors_of_rows(values: np.ndarray, truth: np.ndarray, cancels: bool) -> np.ndarray:
+def errors_of_rows(values: np.ndarray, truth: np.ndarray, cancels: bool, spread: np.ndarray | float) -> np.ndarray:
     with np.errstate(invalid="ignore", divide="ignore"):
         difference = np.where((values == truth) | np.isnan(values) & np.isnan(truth), 0, np.abs(values - truth))
+        difference = np.maximum(difference - spread, 0)
         size = np.where(np.isfinite(truth), np.abs(truth), 0).max(None if cancels else -1, keepdims=True)
         return np.where(difference == 0, 0, difference / size).max(-1).reshape(-1)
 

@@ -53,7 +53,7 @@ def product_gate() -> Case:
       }""", [sigmoid(u @ w + b) * y], BF16, "bf16", BLOCK)
 
 
-def product_of_scaled_heads(halves: str, heads: int, width: int, limit: float) -> Case:
+def product_of_scaled_heads(halves: str, heads: int, width: int) -> Case:
     """Horizontal attention's heads, scaled by the softmax of their logits and rounded, times the output's weight, and a residual.
     A share of 0 leaves nothing of its head."""
     n, tokens, columns = Numbers(halves), 37, 72
@@ -63,10 +63,14 @@ def product_of_scaled_heads(halves: str, heads: int, width: int, limit: float) -
     logits[:, 4, 1] = -np.inf
     n.store(logits, 0, np.nan)
     w, b, r = draw(columns, heads * width, scale=0.1).T, n.wide(columns), n.wide(2, tokens, columns)
-    scaled = h * np.repeat(softmax(logits.astype(np.float64)), width, axis=2)
+    scaled, spread = h * np.repeat(softmax(logits.astype(np.float64)), width, axis=2), 0.0
     if halves != "f32":
-        scaled = WIDEN[halves](NARROW[halves](scaled.astype(np.float32))).astype(np.float64)
-    return case(n, f"""
+        # A share is right to 2^-20: two units of each exponential and one of the reciprocal may be missing (PTX), and half a unit of
+        # what an exponential is made of. So near to the middle of two numbers of 16 bits, what it scales may be rounded to either.
+        least, scaled, most = (WIDEN[halves](NARROW[halves]((scaled * factor).astype(np.float32))).astype(np.float64)
+                               for factor in (1 - 2**-20, 1, 1 + 2**-20))
+        spread = np.abs(most - least) @ np.abs(w)
+    made = case(n, f"""
       !h = tensor<2x{tokens}x{heads * width}x{halves}>
       !w = tensor<{columns}x{heads * width}x{halves}>
       !y = tensor<2x{tokens}x{columns}xf32>
@@ -75,7 +79,9 @@ def product_of_scaled_heads(halves: str, heads: int, width: int, limit: float) -
         %1 = hova.linear %0, %w bias(%b) {{transposed}} : !h, !w, tensor<{columns}xf32> -> !y
         %2 = hova.add %1, %r : !y, !y
         return %2 : !y
-      }}""", [scaled @ w + b + r], limit, "f32")
+      }}""", [scaled @ w + b + r], 4 * F32, "f32")
+    made.spread = spread
+    return made
 
 
 def product_of_columns() -> Case:

@@ -25,7 +25,7 @@ CASES = {
     "product whose rows are no chunks": lambda: product(64, 64, 10, (64, 64), (2, 2)),
     "product of seven parts": lambda: product(70, 400, 72, (64, 64), (2, 2)),
     # Eight warps have four rows each, of 768 columns.
-    "product of scaled heads in wide blocks": lambda: product_of_scaled_heads("bf16", 12, 64, BF16 / 32),
+    "product of scaled heads in wide blocks": lambda: product_of_scaled_heads("bf16", 12, 64),
     "product, four slots": lambda: product(64, 320, 64, (64, 64), (2, 2), stages=4),
     "attention, whole boxes": lambda: attention(1, 128, 1),
     "attention with a tail": lambda: attention(2, 133, 1),
