@@ -452,8 +452,13 @@ LogicalResult ThreadEmitter::emitWhere(GroupWhereOp op) {
         arith::CmpFOp::create(b, arith::CmpFPredicate::UNE, condition, zero));
     any = any ? b.createOrFold<arith::OrIOp>(any, asked.back()) : asked.back();
   }
-  auto branch = scf::IfOp::create(b, SmallVector<Type>(asked.size(), element),
-                                  any, /*withElseRegion=*/true);
+  Values otherwise(asked.size(), zero);
+  if (op.getOtherwise()) {
+    otherwise = parts.lookup(op.getOtherwise());
+  }
+  auto branch =
+      scf::IfOp::create(b, SmallVector<Type>(otherwise.size(), element), any,
+                        /*withElseRegion=*/true);
   {
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(branch.thenBlock());
@@ -463,10 +468,14 @@ LogicalResult ThreadEmitter::emitWhere(GroupWhereOp op) {
     }
     scf::YieldOp::create(b, parts[body.getTerminator()->getOperand(0)]);
     b.setInsertionPointToStart(branch.elseBlock());
-    scf::YieldOp::create(b, Values(asked.size(), zero));
+    scf::YieldOp::create(b, otherwise);
   }
   b.setLoc(op.getLoc());
   Values results;
+  if (op.getOtherwise()) {
+    parts[op.getResult()] = Values(branch.getResults());
+    return success();
+  }
   for (auto [isAsked, result] : llvm::zip(asked, branch.getResults())) {
     results.push_back(select(isAsked, result, zero));
   }
