@@ -44,11 +44,15 @@ SMOKE = "tiny or digits or lecture_mha or cross_causal_empty_rows"
 
 # Golden vectors, which share no code with hova, whose programs need what recipes ask of
 # scores and of divided reductions: reversed loads, quotients of negatives, keys after a gap,
-# blocks that are seen, the eps of a sum, jumps.
+# blocks that are seen, the eps of a sum, jumps. Then what else recipes and passes write:
+# rotations, norms of rows and heads, kernels with holes, tokens that are counted or picked.
 ASKED = (
     "score_backwards", "score_rounded_down", "score_uneven", "score_negative", "score_late_gap",
     "score_sinks", "score_jumps", "score_bigbird_sinks", "grouped_heads_score",
     "grouped_attention_performer",
+    "rotary_halves", "rotary_neighbours", "rotary_odd_heads", "rotate_part_halves",
+    "layer_norm_heads", "layer_norm_bias_alone", "unit_length",
+    "unfold_holes", "unfold_within", "positions_counted", "pools",
 )
 PROGRAMS = f"(program_equals_the_oracle and ({' or '.join(ASKED)}))"
 
@@ -56,6 +60,7 @@ PROGRAMS = f"(program_equals_the_oracle and ({' or '.join(ASKED)}))"
 # shows without a program, in a tenth of a second each.
 ROOM_SMOKE = {
     "dialect": f"evaluator_equals_the_oracle or {PROGRAMS}",
+    "passes": PROGRAMS,
     "codegen": PROGRAMS,
     "frontend": "evaluator_equals_the_oracle",
 }

@@ -27,7 +27,7 @@ SCORES = [case for case in CASES if case.startswith(("score_", "keep_", "grouped
 # Of those, and of performers, what a GPU finds out about its tiles; a table of the model; and norms of rows and of heads.
 EMULATED = [
     "rms_norm", "rms_norm_heads", "layer_norm_heads", "unit_length_heads", "mha_rms_heads", "mha_layer_norm_heads",
-    "positions_split_base",
+    "positions_split_base", "unfold_within",
     "constant_buckets", "constant_rows", "constant_bilinear_4_7",
     "score_backwards", "score_rounded_down", "score_uneven", "score_sinks", "score_late_gap",
     "score_jumps", "score_bigbird_sinks", "grouped_heads_score", "grouped_attention_performer",

@@ -118,6 +118,18 @@ TEST(Constants, evaluate_only_what_an_element_needs) {
             (Numbers{0, 1, 1, 0}));
 }
 
+TEST(Constants, evaluate_what_parameters_leave_open) {
+  EXPECT_EQ(elements("if(n > 3 and index0 > 1, 1, 0)", "[4]"),
+            (Numbers{0, 0, 1, 1}));
+  EXPECT_EQ(elements("if(n > 9 or index0 > 1, 1, 0)", "[4]"),
+            (Numbers{0, 0, 1, 1}));
+  // There is no such factor.
+  EXPECT_EQ(elements("if(n > 3 or factors[n] > 1, 1, 0)", "[2]"),
+            (Numbers{1, 1}));
+  EXPECT_EQ(elements("if(n > 9 and factors[n] > 1, 1, 0)", "[2]"),
+            (Numbers{0, 0}));
+}
+
 TEST(Constants, say_where_and_for_which_element_they_are_wrong) {
   std::string text = said("column + log(row)");
   EXPECT_SAYS(text, "logarithm of a number not above zero, at element [0, 0]");

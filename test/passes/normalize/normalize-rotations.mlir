@@ -131,3 +131,61 @@ func.func @main(%x: tensor<1x9x8xf32>, %k: tensor<1x9x8xf32>, %c: tensor<9x8xf32
   }
   return %y : tensor<1x9x8xf32>
 }
+
+// -----
+
+// Norms of heads on the way have gains and biases in the same order.
+// CHECK-LABEL: @main
+//       CHECK: %[[Q:.*]] = hova.linear
+//       CHECK: %[[GAIN:.*]] = hova.reshape %{{.*}} : tensor<1x2x2xf32> -> tensor<4xf32>
+//       CHECK: %[[BIAS:.*]] = hova.reshape %{{.*}} : tensor<1x2x2xf32> -> tensor<4xf32>
+//       CHECK: %[[QN:.*]] = hova.layer_norm %[[Q]], %[[GAIN]], %[[BIAS]]
+//       CHECK: %[[QR:.*]] = hova.rotate %[[QN]]
+//       CHECK: hova.attention %[[QR]]
+func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x16xf32> {
+  %c = hova.weight "cosine" : tensor<9x4xf32>
+  %s = hova.weight "sine" : tensor<9x4xf32>
+  %wq = hova.weight "q.weight" : tensor<8x8xf32>
+  %g = hova.weight "q.gain" : tensor<4xf32>
+  %b = hova.weight "q.bias" : tensor<4xf32>
+  %wk = hova.weight "k.weight" : tensor<8x4xf32>
+  %h = hova.weight "k.gain" : tensor<4xf32>
+  %q = hova.linear %x, %wq : tensor<1x9x8xf32>, tensor<8x8xf32> -> tensor<1x9x8xf32>
+  %qn = hova.layer_norm %q, %g, %b {eps = 1.0e-5 : f64, heads = 2 : i64} : tensor<1x9x8xf32>, tensor<4xf32>
+  %k = hova.linear %x, %wk : tensor<1x9x8xf32>, tensor<8x4xf32> -> tensor<1x9x4xf32>
+  %kn = hova.layer_norm %k, %h kind(rms) {eps = 1.0e-5 : f64} : tensor<1x9x4xf32>, tensor<4xf32>
+  %qr = hova.rotate %qn, %c, %s {distance = 2 : i64} : tensor<1x9x8xf32>, tensor<9x4xf32>
+  %kr = hova.rotate %kn, %c, %s {distance = 2 : i64} : tensor<1x9x4xf32>, tensor<9x4xf32>
+  %y = hova.attention %qr, %kr, %x {heads = 2 : i64, key_value_heads = 1 : i64} : (tensor<1x9x8xf32>, tensor<1x9x4xf32>, tensor<1x9x8xf32>) -> tensor<1x9x16xf32> scores {
+  ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index):
+    %all = arith.constant true
+    hova.score_yield %raw kept %all
+  }
+  return %y : tensor<1x9x16xf32>
+}
+
+// -----
+
+// The slots of a memory, which queries meet too, are not rotated.
+// CHECK-LABEL: @main
+//   CHECK-NOT: hova.rotate
+//       CHECK: hova.add {{.*}}their order is read
+//       CHECK: hova.attention
+func.func @main(%x: tensor<1x9x8xf32>) -> tensor<1x9x8xf32> {
+  %c = hova.weight "cosine" : tensor<9x4xf32>
+  %s = hova.weight "sine" : tensor<9x4xf32>
+  %wq = hova.weight "q.weight" : tensor<8x4xf32>
+  %wk = hova.weight "k.weight" : tensor<8x4xf32>
+  %mk = hova.weight "memory.key" : tensor<3x4xf32>
+  %mv = hova.weight "memory.value" : tensor<3x8xf32>
+  %q = hova.linear %x, %wq : tensor<1x9x8xf32>, tensor<8x4xf32> -> tensor<1x9x4xf32>
+  %k = hova.linear %x, %wk : tensor<1x9x8xf32>, tensor<8x4xf32> -> tensor<1x9x4xf32>
+  %qr = hova.rotate %q, %c, %s {distance = 2 : i64} : tensor<1x9x4xf32>, tensor<9x4xf32>
+  %kr = hova.rotate %k, %c, %s {distance = 2 : i64} : tensor<1x9x4xf32>, tensor<9x4xf32>
+  %y = hova.attention %qr, %kr, %x memory(%mk, %mv) {heads = 1 : i64} : (tensor<1x9x4xf32>, tensor<1x9x4xf32>, tensor<1x9x8xf32>, tensor<3x4xf32>, tensor<3x8xf32>) -> tensor<1x9x8xf32> scores {
+  ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index):
+    %all = arith.constant true
+    hova.score_yield %raw kept %all
+  }
+  return %y : tensor<1x9x8xf32>
+}
