@@ -12,6 +12,7 @@ A configuration that the library itself cannot build or run is "illegal", and mu
 
 import argparse
 import collections
+import copy
 import hashlib
 import json
 import random
@@ -23,68 +24,44 @@ import traceback
 from pathlib import Path
 
 import numpy as np
-import test_clip_folders
-import test_sound_folders
 import torch
 import transformers
-from harness import HOVA, randomise, run_program
-from saved_folders import library_results
+from folder_families import FAMILIES
+from harness import HOVA, randomise
+from saved_folders import check_outputs, compile_folder, library_results
 from transformers.activations import ACT2FN
 
-BATCH, LENGTH = 3, 12
-BOUND = 1e-5
-LABELS = {"id2label": {str(i): f"label {i}" for i in range(3)}, "label2id": {f"label {i}": i for i in range(3)}}
-TEXT = {
-    "hidden_size": 32,
-    "num_hidden_layers": 2,
-    "num_attention_heads": 4,
-    "intermediate_size": 48,
-    "vocab_size": 60,
-    "max_position_embeddings": 24,
-} | LABELS
-IMAGE = {
-    "hidden_size": 32,
-    "num_hidden_layers": 2,
-    "num_attention_heads": 4,
-    "intermediate_size": 48,
-    "image_size": 16,
-    "patch_size": 8,
-} | LABELS
-WINDOWS = {
-    "image_size": 32,
-    "patch_size": 4,
-    "embed_dim": 16,
-    "depths": [2, 2],
-    "num_heads": [2, 4],
-    "window_size": 4,
-} | LABELS
-TEXT_CLASSES = ["Model", "ForSequenceClassification", "ForTokenClassification", "ForMaskedLM"]
-IMAGE_CLASSES = ["Model", "ForImageClassification"]
-# By the prefix of the classes: what is passed to the configuration, and the classes.
-FAMILIES = {
-    "Bert": (TEXT, TEXT_CLASSES),
-    "Electra": (TEXT | {"embedding_size": 16}, TEXT_CLASSES),
-    "ViT": (IMAGE, IMAGE_CLASSES),
-    "DeiT": (IMAGE, [*IMAGE_CLASSES, "ForImageClassificationWithTeacher"]),
-    "Swin": (WINDOWS, IMAGE_CLASSES),
-    "Swinv2": (WINDOWS, IMAGE_CLASSES),
-}
-# Those that say themselves what they read and give.
-WITH_INPUTS = {family.prefix: family for family in [*test_clip_folders.FAMILIES, *test_sound_folders.FAMILIES]}
-FAMILIES |= {prefix: (family.keys | LABELS, family.kinds) for prefix, family in WITH_INPUTS.items()}
 # Values of keys that a kind of value does not tell.
+ACTIVATIONS = sorted(ACT2FN)
+MODEL_TYPES = sorted({getattr(family.library, f"{family.prefix}Config").model_type for family in FAMILIES})
 VALUES = {
-    "hidden_act": sorted(ACT2FN),
+    "hidden_act": ACTIVATIONS,
+    "hidden_activation": ACTIVATIONS,
+    "activation_function": ACTIVATIONS,
+    "activation": ACTIVATIONS,
+    "classifier_activation": ACTIVATIONS,
+    "dense_act_fn": ACTIVATIONS,
+    "feed_forward_proj": ["relu", "gelu", "gated-gelu", "gated-relu", "gated-silu", "silu"],
     "position_embedding_type": ["absolute", "relative_key", "relative_key_query"],
-    "model_type": ["bert", "electra", "vit", "deit", "swin", "swinv2", "roberta"],
+    "model_type": MODEL_TYPES,
     "id2label": [None, {}, {"0": "a"}, {str(i): str(i) for i in range(5)}],
     "summary_type": ["first", "last", "mean", "cls_index", "attn"],
     "pruned_heads": [{"0": [1]}, {"1": [0, 2]}],
     "depths": [[2], [1, 2], [2, 1], [2, 2, 2], [1, 1]],
-    "num_heads": [[1, 2], [2, 2], [4, 2], [2], [2, 4, 4]],
+    "num_heads": [[1, 2], [2, 2], [4, 2], [2], [2, 4, 4], 2, 8],
+    "num_key_value_heads": [None, 1, 2, 3, 4],
+    "head_dim": [None, 8, 16, 24],
+    "layer_types": [["full_attention"] * 2, ["sliding_attention"] * 2, ["full_attention", "sliding_attention"], None],
+    "rope_scaling": [
+        {"rope_type": "linear", "factor": 2.0},
+        {"rope_type": "dynamic", "factor": 2.0},
+        {"rope_type": "default"},
+        {"rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0, "original_max_position_embeddings": 16},
+    ],
     "pretrained_window_sizes": [[4, 4], [8, 8], [0, 4], [0]],
     "out_features": [["stage1"], ["stage2"]],
     "torch_dtype": ["float16", "bfloat16", "float64"],
+    "dtype": ["float16", "bfloat16", "float64"],
     "problem_type": ["regression", "single_label_classification"],
     "num_labels": [1, 2, 3, 5],
     "image_size": [8, 24, 32, 48, 64, [32, 32], [32, 64]],
@@ -122,91 +99,77 @@ def others(key, value):
 
 def base(family, kind):
     """All that the library keeps of a configuration, as a folder may have it."""
-    config = getattr(transformers, f"{family}Config")(**FAMILIES[family][0])
+    config = getattr(family.library, f"{family.prefix}Config")(**family.keys)
     keys = json.loads(config.to_json_string(use_diff=False))
-    return keys | {"architectures": [family + kind]}
+    return keys | {"architectures": [family.prefix + kind]}
 
 
-def paths(keys):
-    """The keys, and with dots those of towers."""
+def paths_of(keys, path=()):
+    """Keys with their values; of a configuration inside of another one each of its keys."""
     for key, value in keys.items():
-        yield key
         if key.endswith("_config") and isinstance(value, dict):
-            yield from (f"{key}.{inner}" for inner in value)
+            yield from paths_of(value, (*path, key))
+        else:
+            yield (*path, key), value
 
 
-def holder(keys, path):
-    """The object that has the key, and its name there."""
-    tower, _, key = path.rpartition(".")
-    return keys[tower] if tower else keys, key
+def changed(keys, path, other):
+    keys = copy.deepcopy(keys)
+    inner = keys
+    for key in path[:-1]:
+        inner = inner[key]
+    if other is REMOVED:
+        del inner[path[-1]]
+    else:
+        inner[path[-1]] = other
+    return keys
 
 
 def cases(seed=0):
-    """(family, class, key, other value), each once, in an order that the seed decides."""
+    """(family, class, path of a key, other value), each once, in an order that the seed decides."""
     found = []
-    for family, (_, kinds) in FAMILIES.items():
-        for kind in kinds:
+    for family in FAMILIES:
+        for kind in family.kinds:
             keys = base(family, kind)
-            absent = {"num_labels", "unheard_of"} | {f"{tower}_dict" for tower in keys if tower.endswith("_config")}
-            for path in [*paths(keys), *sorted(absent - keys.keys())]:
-                inside, key = holder(keys, path)
-                found += [(family, kind, path, other) for other in others(key, inside.get(key))]
-                if key in inside:
+            known = dict(paths_of(keys))
+            absent = {("num_labels",): None, ("unheard_of",): None} | {(f"{tower}_dict",): None for tower in keys if tower.endswith("_config")}
+            for path, value in (absent | known).items():
+                found += [(family, kind, path, other) for other in others(path[-1], value)]
+                if path in known:
                     found.append((family, kind, path, REMOVED))
     random.Random(seed).shuffle(found)
     return found
 
 
-def inputs_of(config):
-    draw = np.random.RandomState(1)
-    if not hasattr(config, "vocab_size"):
-        side = config.image_size
-        height, width = side if isinstance(side, (list, tuple)) else (side, side)
-        return {"image": draw.randn(BATCH, config.num_channels, height, width).astype(np.float32)}
-    lengths = np.array([LENGTH, LENGTH - 5, 1])
-    return {
-        "tokens": draw.randint(0, config.vocab_size, (BATCH, LENGTH)).astype(np.int32),
-        "mask": np.arange(LENGTH) < lengths[:, None],
-        "types": draw.randint(0, config.type_vocab_size, (BATCH, LENGTH)).astype(np.int32),
-    }
-
-
-def library_result(model, given):
-    named = {"image": "pixel_values", "tokens": "input_ids", "mask": "attention_mask", "types": "token_type_ids"}
-    passed = {named[name]: torch.from_numpy(value) for name, value in given.items()}
-    passed = {name: value.double() if name == "pixel_values" else value.long() for name, value in passed.items()}
-    with torch.no_grad():
-        result = model.double()(**passed, return_dict=True)
-    return {"": (result.logits if "logits" in result else result.last_hidden_state).numpy()}
-
-
 def library(family, keys, folder):
     """Writes the folder; (inputs, what the library computes), or none of a configuration that it does not take."""
     text = json.dumps(keys, indent=2)
-    classes = keys.get("architectures") or [f"{family}Model"]
-    kind = getattr(transformers, classes[0], getattr(transformers, f"{family}Model"))
+    classes = keys.get("architectures") or [f"{family.prefix}Model"]
+    usual = getattr(transformers, family.prefix + family.kinds[0])
+    kind = getattr(transformers, classes[0], usual)
     (folder / "config.json").write_text(text)
     try:
-        config = getattr(transformers, f"{family}Config").from_pretrained(folder)
+        config = getattr(family.library, f"{family.prefix}Config").from_pretrained(folder)
         config._attn_implementation = "eager"
         # The other class reads what this one saves.
-        saved = base_class(family, classes[0])(config)
+        known = [family.prefix + name for name in family.kinds]
+        saved = (kind if classes[0] in known else usual)(config)
         randomise(saved, 0).float().save_pretrained(folder, safe_serialization=True)
         (folder / "config.json").write_text(text)
         model = kind.from_pretrained(folder, attn_implementation="eager").eval()
-        described = WITH_INPUTS.get(family)
-        given = described.inputs(config) if described else inputs_of(config)
-        want = library_results(described, model, given) if described else library_result(model, given)
+        model.config.architectures = classes
+        given = family.inputs(model.config)
+        want = library_results(family, model, given)
     except Exception:
         (folder / "config.json").write_text(text)
         return None
-    is_any = all(value.size and np.isfinite(value).all() and value.any() for value in want.values())
-    return (given, want) if is_any else None
+    is_right = all(value.size and value.any() and np.isfinite(seen(family, given, value)).all() for value in want.values())
+    return (given, want) if is_right else None
 
 
-def base_class(family, name):
-    known = [family + kind for kind in FAMILIES[family][1]]
-    return getattr(transformers, name if name in known else f"{family}Model")
+def seen(family, given, value):
+    """The rows of which something is expected."""
+    return value[given["mask"]] if family.only_valid and value.ndim == 3 else value
 
 
 def hova(*words):
@@ -221,14 +184,9 @@ class Mutations:
         self.known = {}
         self.compiled = 0
 
-    def run(self, family, kind, key, other):
+    def run(self, family, kind, path, other):
         """(outcome, what was said)"""
-        keys = base(family, kind)
-        inside, name = holder(keys, key)
-        if other is REMOVED:
-            del inside[name]
-        else:
-            inside[name] = other
+        keys = changed(base(family, kind), path, other)
         folder = self.scratch / "folder"
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir()
@@ -245,15 +203,13 @@ class Mutations:
             print_of += [value.tobytes() for value in computed[1].values()]
         digest = hashlib.sha256(b"|".join(print_of)).digest()
         if digest not in self.known:
-            self.known[digest] = self.compile(folder, computed)
+            self.known[digest] = self.compile(family, folder, computed)
         return self.known[digest]
 
-    def compile(self, folder, computed):
+    def compile(self, family, folder, computed):
         self.compiled += 1
-        given, want = computed or (None, None)
-        program = self.scratch / "program"
-        sizes = [f"--set=batch={BATCH}"] + ([f"--set=length={LENGTH}"] if given and "tokens" in given else [])
-        done = hova("compile", folder, "-o", program, *sizes)
+        given, want = computed or ({}, {})
+        done = compile_folder(folder, self.scratch / "program", given)
         if done.returncode == 1:
             return "refused" if computed else "illegal", done.stderr
         if done.returncode != 0:
@@ -261,24 +217,17 @@ class Mutations:
         if not computed:
             return "illegal", "hova computes it"
         try:
-            got = run_program(program, given, self.scratch)
+            check_outputs(family, given, want, self.scratch)
         except AssertionError as error:
-            return "wrong", f"the program takes other inputs: {error}"
-        shutil.rmtree(self.scratch / "outputs")
-        if "" in want:
-            # Where the only output has no name, it is as good as any.
-            got = {"": value for value in got.values()}
-        if got.keys() != want.keys():
-            return "wrong", f"{sorted(got)} in the place of {sorted(want)}"
-        if any(got[name].shape != value.shape for name, value in want.items()):
-            return "wrong", f"{[value.shape for value in got.values()]} in the place of {[value.shape for value in want.values()]}"
-        error = max(np.abs(got[name] - value).max() / np.abs(value).max() for name, value in want.items())
-        return "right" if error <= BOUND else "wrong", f"error {error:.1e}"
+            return "wrong", str(error)
+        finally:
+            shutil.rmtree(self.scratch / "outputs", ignore_errors=True)
+        return "right", ""
 
 
 def describe(case):
-    family, kind, key, other = case
-    return f"{family}{kind}: {key} {'removed' if other is REMOVED else '= ' + json.dumps(other)}"
+    family, kind, path, other = case
+    return f"{family.prefix}{kind}: {'.'.join(path)} {'removed' if other is REMOVED else '= ' + json.dumps(other)}"
 
 
 def main():

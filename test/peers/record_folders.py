@@ -12,15 +12,10 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
-import test_clip_folders
-import test_decoder_folders
-import test_folders
-import test_sound_folders
-import test_text_folders
-import test_vision_folders
 import torch
+from folder_families import FAMILIES
 from safetensors.numpy import load_file
-from saved_folders import Family, build, images, library_results, save, texts
+from saved_folders import build, library_results, save
 
 FOLDER = Path(__file__).resolve().parents[1] / "frontend/folder"
 sys.path.append(str(FOLDER))
@@ -30,17 +25,7 @@ import recorded  # noqa: E402
 LEFT_OUT = ["torch_dtype", "dtype", "transformers_version"]
 
 
-def families():
-    yield from test_text_folders.FAMILIES
-    yield from test_vision_folders.FAMILIES
-    yield from test_decoder_folders.FAMILIES
-    yield from test_clip_folders.FAMILIES
-    yield from test_sound_folders.FAMILIES
-    for prefix, (keys, kinds) in test_folders.FAMILIES.items():
-        yield Family(prefix, keys, kinds, inputs=images if "image_size" in keys else lambda c: texts(c, True))
-
-
-def drawn(family, name, value, config):
+def drawn(name, value, config):
     config = getattr(config, "text_config", config)
     if value.dtype == np.float32:
         return {"shape": list(value.shape)}
@@ -100,7 +85,7 @@ def written(cases):
 
 
 def main(description, *prefixes):
-    known = {family.prefix: family for family in families()}
+    known = {family.prefix: family for family in FAMILIES}
     cases = {prefix + kind: record(known[prefix], kind) for prefix in prefixes for kind in known[prefix].kinds}
     (FOLDER / "recorded").mkdir(exist_ok=True)
     (FOLDER / f"recorded/{description}.json").write_text(written(cases))

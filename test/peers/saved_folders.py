@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import torch
 import transformers
-from harness import HOVA, randomise, run_program
+from harness import HOVA, like, randomise, run_program
 
 BATCH, LENGTH = 3, 12
 LABELS = {i: str(i) for i in range(3)}
@@ -85,11 +85,13 @@ def texts(config, types=False):
 
 def images(config):
     random = np.random.RandomState(1)
-    return {"image": random.randn(BATCH, 3, config.image_size, config.image_size).astype(np.float32)}
+    side = config.image_size
+    height, width = side if isinstance(side, (list, tuple)) else (side, side)
+    return {"image": random.randn(BATCH, config.num_channels, height, width).astype(np.float32)}
 
 
 def call(model, passed):
-    return model(**passed)
+    return model(**passed, return_dict=True)
 
 
 def build(family, kind, seed=0, **changed):
@@ -98,19 +100,22 @@ def build(family, kind, seed=0, **changed):
     return randomise(getattr(family.library, family.prefix + kind)(config), seed)
 
 
+def compute(family, model, given):
+    """Tensors by the names of the outputs, in the precision that the model is in."""
+    passed = {NAMED[name]: torch.from_numpy(value) for name, value in given.items()}
+    passed = {name: like(value, model) if value.is_floating_point() else value.long() for name, value in passed.items()}
+    with torch.no_grad():
+        result = (family.compute or call)(model, passed)
+    if "logits" in result:
+        return {"logits": result.logits}
+    return {"hidden": result.last_hidden_state} if family.outputs is None else family.outputs(result)
+
+
 def library_results(family, model, given):
     """By the names of the outputs, in float64; in float32 where rows see no token, since the largest number of float64,
     by which the library hides tokens, is infinite in its softmax, and where the library cannot make that number."""
-    dtype = torch.float32 if family.only_valid or family.in_single else torch.float64
-    passed = {NAMED[name]: torch.from_numpy(value) for name, value in given.items()}
-    passed = {name: value.to(dtype) if value.is_floating_point() else value.long() for name, value in passed.items()}
-    with torch.no_grad():
-        result = (family.compute or call)(model.to(dtype), passed)
-    if "logits" in result:
-        return {"logits": result.logits.numpy()}
-    if family.outputs is None:
-        return {"hidden": result.last_hidden_state.numpy()}
-    return {name: value.numpy() for name, value in family.outputs(result).items()}
+    model.to(torch.float32 if family.only_valid or family.in_single else torch.float64)
+    return {name: value.numpy() for name, value in compute(family, model, given).items()}
 
 
 def save(model, folder):
@@ -140,8 +145,11 @@ def compile_folder(folder, program, given, *options):
 def check_program(family, model, scratch):
     """The program's outputs are the library's, each within 1e-5 of its largest value."""
     given = family.inputs(model.config)
+    check_outputs(family, given, library_results(family, model, given), scratch)
+
+
+def check_outputs(family, given, want, scratch):
     got = run_program(scratch / "program", given, scratch)
-    want = library_results(family, model, given)
     assert got.keys() == want.keys()
     for name, value in want.items():
         assert got[name].shape == value.shape
