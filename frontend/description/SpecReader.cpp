@@ -502,7 +502,29 @@ std::vector<ValueUse> SpecReader::valueUses(const Node &node,
   return uses;
 }
 
+/// Why a list can be written into no description; empty: it can.
+static std::string problemWithList(const Scalar &given) {
+  const std::vector<Scalar> &elements = *given.elements;
+  if (elements.size() > SpecLimits::values) {
+    return " has at most " + std::to_string(SpecLimits::values) +
+           " elements, got " + std::to_string(elements.size());
+  }
+  bool isNested =
+      std::any_of(elements.begin(), elements.end(), [](const Scalar &element) {
+        return element.is(Scalar::Kind::List);
+      });
+  return isNested ? " is a list without lists in it, got " +
+                        reader::printable(given.str())
+                  : "";
+}
+
 std::string ParameterSpec::problemWith(const Scalar &given) const {
+  if (given.is(Scalar::Kind::List)) {
+    std::string problem = problemWithList(given);
+    if (!problem.empty()) {
+      return "parameter " + inQuotes(name) + problem;
+    }
+  }
   // The default tells the kind, unless it is an expression.
   const std::optional<Scalar> &initial = value.literal;
   bool number = initial && initial->isNumber() && given.isNumber();

@@ -80,6 +80,23 @@ def test_null_stands_for_a_value(config, width, tmp_path):
     assert json.loads(done.stdout)["parameters"]["width"] == width, done.stderr
 
 
+@pytest.mark.parametrize(
+    "sizes, message",
+    [
+        ([1, [2]], 'parameter "sizes" is a list without lists in it, got [1, [2]]'),
+        ([{"a": 1}], 'parameter "sizes" is a list without lists in it, got [[1]]'),
+        ([1] * 1001, 'parameter "sizes" has at most 1000 elements, got 1001'),
+    ],
+    ids=["in a list", "in an object", "long"],
+)
+def test_list_that_no_description_can_have(sizes, message, tmp_path):
+    description = family(8)
+    description["parameters"]["sizes"] = [1]
+    description["checkpoints"]["library"]["config"]["set"]["sizes"] = "sizes"
+    done = imported(tmp_path, description, {"sizes": sizes})
+    assert done.returncode == 1 and f"error: {message}\n" in done.stderr
+
+
 def test_null_stands_for_nothing(tmp_path):
     done = imported(tmp_path, family({"value": "size", "default": 7}), {"size": None})
     assert done.returncode == 1 and 'key "size" decides parameter "width", and is null' in done.stderr
