@@ -145,8 +145,8 @@ def library(family, keys, folder):
     """Writes the folder; (inputs, what the library computes), or none of a configuration that it does not take."""
     text = json.dumps(keys, indent=2)
     classes = keys.get("architectures") or [f"{family.prefix}Model"]
-    usual = getattr(transformers, family.prefix + family.kinds[0])
-    kind = getattr(transformers, classes[0], usual)
+    usual = getattr(family.library, family.prefix + family.kinds[0])
+    kind = getattr(family.library, classes[0], usual)
     (folder / "config.json").write_text(text)
     try:
         config = getattr(family.library, f"{family.prefix}Config").from_pretrained(folder)

@@ -156,7 +156,7 @@ class NomicBertModel(NomicBertPreTrainedModel):
         self.encoder = Encoder(config)
         self.pooler = Pooler(config) if add_pooling_layer else None
 
-    def forward(self, input_ids, attention_mask, token_type_ids=None):
+    def forward(self, input_ids, attention_mask, token_type_ids=None, return_dict=True):
         x = self.emb_ln(self.embeddings(input_ids, token_type_ids))
         for layer in self.encoder.layers:
             x = layer(x, attention_mask.bool())

@@ -21,12 +21,19 @@ def computed(folder, given, *options):
     return run(program, given, folder.parent / "out")
 
 
+def texts():
+    """The recorded ones, with the largest id not at their start."""
+    given = inputs_of(TEXT)
+    given["tokens"][:, 0] = 5
+    return given
+
+
 @pytest.mark.parametrize("end", [60, 2, 1, 40000])
 def test_token_that_stands_for_a_text(end, tmp_path):
     """The first with the id, or the first of all; the largest of all where configurations have the id that was
     written into older ones by mistake."""
     folder = write_folder(tmp_path / "folder", TEXT["config"] | {"eos_token_id": end}, weights_of(TEXT))
-    given = inputs_of(TEXT)
+    given = texts()
     tokens = given["tokens"]
     place = (tokens if end == 2 else tokens == end).argmax(-1)
     hidden = computed(folder, given, "--task=hidden")["text_hidden"]
@@ -36,9 +43,9 @@ def test_token_that_stands_for_a_text(end, tmp_path):
 
 
 def test_texts_differ_by_their_end(tmp_path):
-    tokens = inputs_of(TEXT)["tokens"]
-    places = [(tokens == 60).argmax(-1), tokens.argmax(-1), (tokens == 1).argmax(-1)]
-    assert len({tuple(place) for place in places}) == 3
+    tokens = texts()["tokens"]
+    places = [(tokens == 60).argmax(-1), tokens.argmax(-1), (tokens == 1).argmax(-1), (tokens == 2).argmax(-1)]
+    assert len({tuple(place) for place in places}) == 4
 
 
 def imported(tmp_path, changed, case="CLIPModel", **files):
@@ -61,6 +68,15 @@ def test_older_object_has_defaults_of_its_own(older, expected, tmp_path):
     for name, want in expected.items():
         value = found[name]["default"] if isinstance(found[name], dict) else found[name]
         assert value == want, name
+
+
+def test_towers_that_are_written_in_full(tmp_path):
+    """Older files have the keys of every configuration once more in each tower; the class is said above."""
+    config = CASES["CLIPModel"]["config"]
+    full = {"architectures": None, "model_type": "clip_text_model", "is_decoder": False, "pruned_heads": {}, "top_k": 50,
+            "cross_attention_hidden_size": None, "id2label": {"0": "a"}, "sep_token_id": None, "use_bfloat16": False}  # fmt: skip
+    done = imported(tmp_path, {"text_config": full | config["text_config"]})
+    assert done.returncode == 0, done.stderr
 
 
 @pytest.mark.parametrize("place", ["vision_config", "vision_config_dict"])
