@@ -8,16 +8,24 @@ namespace hova {
 
 /// How the code of a kernel reads an operand, on every target.
 enum class OperandReads {
-  rows,          ///< its rows, in their order
-  placed,        ///< its rows, which may stand where a placement says
-  packed,        ///< a weight, in the layout that the target packs for products
-  packedColumns, ///< the same; its columns, which are those of the result, may
-                 ///< be read in another order, as both halves at once are
+  rows,   ///< its rows, in their order
+  placed, ///< its rows, which may stand where a placement says
+  packed, ///< a weight, in the layout that the target packs for products
+
+  // A weight of whose columns, which are those of the result, any are read
+  // beside each other, such as those of both halves:
+  packedColumns, ///< packed
+  columns,       ///< as it is, `[out, in]`
 };
 
 /// Whether the operand is packed.
 inline bool arePacked(OperandReads reads) {
   return reads == OperandReads::packed || reads == OperandReads::packedColumns;
+}
+
+/// Whether columns of the result may be those of any columns of the operand.
+inline bool mayOrderColumns(OperandReads reads) {
+  return reads == OperandReads::packedColumns || reads == OperandReads::columns;
 }
 
 } // namespace hova

@@ -72,7 +72,7 @@ bool holdsHalves(Operation *anchor) {
   auto recipe = dyn_cast<CudaRecipeOpInterface>(anchor);
   return recipe &&
          llvm::any_of(llvm::seq(anchor->getNumOperands()), [&](unsigned index) {
-           return recipe.getReads(index) == OperandReads::packedColumns;
+           return mayOrderColumns(recipe.getReads(index));
          });
 }
 

@@ -53,8 +53,8 @@ def Hova_CudaRecipeOpInterface : OpInterface<"CudaRecipeOpInterface"> {
     InterfaceMethod<[{
       How the kernel reads operand `index`: `placed`, by `GroupEmitter::load` and
       `GroupEmitter::rowMap`, or `packed`, a weight `[in, out]` as `[out][in]`.
-      `packedColumns`: `GroupEmitter::heldPlaces` says of which columns of the
-      result a block makes tiles.
+      With `packedColumns` and `columns`, `GroupEmitter::heldPlaces` says of which
+      columns of the result a block makes tiles.
     }], "::hova::OperandReads", "getReads", (ins "unsigned":$index), "",
       "return ::hova::OperandReads::rows;">,
   ];

@@ -546,22 +546,13 @@ def Hova_GroupWhereOp
       `hova.group_gather`, `hova.group_reduce` to partial columns, loops, and
       what has no effects.
 
-    Whether a mask has an element, of the rows whose sum is 0:
+    Whether a mask has an element, of the rows that ask:
 
     ```mlir
-    func.func @where(%sum: !hova.tile<64x1xf32, product 4x1>,
+    func.func @where(%asks: !hova.tile<64x1xf32, product 4x1>,
                      %mask: memref<64x32xf32>)
         -> !hova.tile<64x1xf32, partial 4x1> {
-      %is_zero = hova.group_map (%sum) : (!hova.tile<64x1xf32, product 4x1>)
-          -> !hova.tile<64x1xf32, product 4x1> {
-      ^bb0(%x: f32, %i: index, %j: index):
-        %zero = arith.constant 0.0 : f32
-        %one = arith.constant 1.0 : f32
-        %is = arith.cmpf oeq, %x, %zero : f32
-        %y = arith.select %is, %one, %zero : f32
-        hova.group_yield %y : f32
-      }
-      %r = hova.group_where %is_zero : !hova.tile<64x1xf32, product 4x1>
+      %r = hova.group_where %asks : !hova.tile<64x1xf32, product 4x1>
           -> !hova.tile<64x1xf32, partial 4x1> {
         %m = hova.group_gather %mask
             : memref<64x32xf32> -> !hova.tile<64x32xf32, product 4x1> {

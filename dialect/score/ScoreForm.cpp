@@ -174,11 +174,9 @@ ScoreForm::Ranges ScoreForm::findRanges(const ScoreBox &box) const {
   return ranges;
 }
 
-bool ScoreForm::readsPairs() const {
-  return llvm::any_of(region.getBlock().getOps<ElementOp>(), [&](ElementOp op) {
-    unsigned from = sourcesOf(op);
-    return (from & query) && (from & key);
-  });
+bool ScoreForm::readsOfQueries() const {
+  return llvm::any_of(region.getBlock().getOps<ElementOp>(),
+                      [&](ElementOp op) { return sourcesOf(op) & query; });
 }
 
 KeptKeys ScoreForm::classify(const ScoreBox &box, bool keysAreValid) const {

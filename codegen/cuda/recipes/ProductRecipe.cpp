@@ -152,8 +152,10 @@ struct ProductRecipe
     emitter.finishAndStore(held, places);
   }
   OperandReads getReads(Operation *op, unsigned index) const {
-    OperandReads reads = readsOf(index, cast<LinearOp>(op).getTransposed());
-    return reads == OperandReads::packed ? OperandReads::packedColumns : reads;
+    bool isTransposed = cast<LinearOp>(op).getTransposed();
+    return index != 1     ? readsOf(index, isTransposed)
+           : isTransposed ? OperandReads::columns
+                          : OperandReads::packedColumns;
   }
 };
 } // namespace
