@@ -19,6 +19,7 @@ TANH = ["gelu_new", "gelu_fast", "gelu_pytorch_tanh"]
 
 class NomicBertConfig(PretrainedConfig):
     model_type = "nomic_bert"
+    attribute_map = {"hidden_size": "n_embd"}
 
     def __init__(self, **keys):
         known = {

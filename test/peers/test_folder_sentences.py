@@ -9,18 +9,25 @@ import sentence_transformers
 import test_folders
 import test_text_folders
 import torch
+import transformers
 from harness import run_program
 from saved_folders import NAMED, Family, build, compile_folder, name_of, save, texts
 from sentence_transformers.sentence_transformer.modules import Dense, Normalize, Pooling, Transformer
 from tokenizers import Tokenizer, models
 from torch import nn
-from transformers import PreTrainedTokenizerFast
+from transformers import AutoConfig, AutoModel, PreTrainedTokenizerFast
 
 FAMILIES = [
     *(Family(prefix, test_folders.TEXT | more, ["Model"], inputs=lambda config: texts(config, True))
       for prefix, more in {"Bert": {}, "Electra": {"embedding_size": 32}}.items()),
     *test_text_folders.FAMILIES,
 ]  # fmt: skip
+
+for family in FAMILIES:
+    if family.library is not transformers:
+        config = getattr(family.library, f"{family.prefix}Config")
+        AutoConfig.register(config.model_type, config, exist_ok=True)
+        AutoModel.register(config, getattr(family.library, f"{family.prefix}Model"), exist_ok=True)
 
 
 def dense(inputs, outputs, function=None, bias=True):
