@@ -477,24 +477,15 @@ static bool isOfOneThread(Operation *op) {
 LogicalResult GroupWhereOp::verify() {
   TileType condition = getCondition().getType(), result = getResult().getType();
   if (condition.columns() != 1 || !condition.getElementType().isF32() ||
-      condition.getDistribution() == TileDistribution::row) { // C1
-    return emitOpError("expects a column of f32, partial or as a product "
-                       "leaves it, got ")
+      condition.getDistribution() != TileDistribution::product) { // C1
+    return emitOpError("expects a column of f32 as a product leaves it, got ")
            << condition;
   }
-  bool isTile = getOtherwise() != nullptr;
-  TileType wanted = condition.with(
-      {condition.rows(), isTile ? result.columns() : 1},
-      condition.getElementType(),
-      isTile ? TileDistribution::product : TileDistribution::partial);
-  if (result != wanted) { // C2
-    return emitOpError("expects a ")
-           << (isTile ? "tile" : "partial column")
-           << " of f32 of the condition's rows and members, got " << result;
-  }
-  if (isTile && getOtherwise().getType() != result) { // C2
-    return emitOpError("expects ")
-           << result << " otherwise too, got " << getOtherwise().getType();
+  if (result != condition.with(condition.getShape(), condition.getElementType(),
+                               TileDistribution::partial)) { // C2
+    return emitOpError("expects a partial column of f32 of the condition's "
+                       "rows and members, got ")
+           << result;
   }
   auto yield = cast<GroupYieldOp>(getBody().front().getTerminator());
   if (yield.getValues().getTypes() != TypeRange(result)) { // C2

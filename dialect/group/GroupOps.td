@@ -528,20 +528,15 @@ def Hova_GroupMapOp : Hova_Op<"group_map",
 def Hova_GroupWhereOp
     : Hova_Op<"group_where", [RecursiveMemoryEffects, NoRegionArguments,
                               SingleBlockImplicitTerminator<"GroupYieldOp">]> {
-  let summary = "a column, or a tile, that few rows ask for";
+  let summary = "a column that few rows ask for";
   let description = [{
     `result[i] = condition[i, 0] != 0 ? body[i] : 0`, of each thread's own part.
     A thread whose rows do not ask leaves the body out: what is rarely needed
     costs one branch.
 
-    With `otherwise`, a thread whose rows do not ask has that, and one with a
-    row that asks has what the body makes of all of them, so that no thread
-    holds two tiles.
-
-    - C1: the condition is a column of f32, partial or as a product leaves it.
-    - C2: the body yields the result, with the rows and the members of the
-      condition: a partial column of f32, or the type of `otherwise`, a tile of
-      f32 as a product leaves it.
+    - C1: the condition is a column of f32 as a product leaves it.
+    - C2: the body yields the result, a partial column of f32 with the rows and
+      the members of the condition.
     - C3: in the body no threads meet: there are `hova.group_map`,
       `hova.group_gather`, `hova.group_reduce` to partial columns, loops, and
       what has no effects.
@@ -567,13 +562,11 @@ def Hova_GroupWhereOp
     }
     ```
   }];
-  let arguments = (ins Hova_TileType:$condition,
-                       Optional<Hova_TileType>:$otherwise);
+  let arguments = (ins Hova_TileType:$condition);
   let results = (outs Hova_TileType:$result);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
-    $condition (`else` $otherwise^ `:` type($otherwise))? attr-dict
-    `:` type($condition) `->` type($result) $body
+    $condition attr-dict `:` type($condition) `->` type($result) $body
   }];
   let hasVerifier = 1;
 }

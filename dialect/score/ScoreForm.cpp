@@ -174,9 +174,11 @@ ScoreForm::Ranges ScoreForm::findRanges(const ScoreBox &box) const {
   return ranges;
 }
 
-bool ScoreForm::readsOfQueries() const {
-  return llvm::any_of(region.getBlock().getOps<ElementOp>(),
-                      [&](ElementOp op) { return sourcesOf(op) & query; });
+bool ScoreForm::readsPairs() const {
+  return llvm::any_of(region.getBlock().getOps<ElementOp>(), [&](ElementOp op) {
+    unsigned from = sourcesOf(op);
+    return (from & query) && (from & key);
+  });
 }
 
 KeptKeys ScoreForm::classify(const ScoreBox &box, bool keysAreValid) const {

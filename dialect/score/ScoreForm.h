@@ -86,8 +86,8 @@ public:
   bool isOfIndices(mlir::Value condition) const {
     return !(sourcesOf(condition) & (raw | data));
   }
-  /// Elements of a captured tensor are read that differ by query.
-  bool readsOfQueries() const;
+  /// Elements of a captured tensor are read that differ by query and key.
+  bool readsPairs() const;
 
   /// A jump is computed from this number, so that each operation behind it is
   /// rounded to f32 as it stands.

@@ -452,13 +452,8 @@ LogicalResult ThreadEmitter::emitWhere(GroupWhereOp op) {
         arith::CmpFOp::create(b, arith::CmpFPredicate::UNE, condition, zero));
     any = any ? b.createOrFold<arith::OrIOp>(any, asked.back()) : asked.back();
   }
-  Values otherwise(asked.size(), zero);
-  if (op.getOtherwise()) {
-    otherwise = parts.lookup(op.getOtherwise());
-  }
-  auto branch =
-      scf::IfOp::create(b, SmallVector<Type>(otherwise.size(), element), any,
-                        /*withElseRegion=*/true);
+  auto branch = scf::IfOp::create(b, SmallVector<Type>(asked.size(), element),
+                                  any, /*withElseRegion=*/true);
   {
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(branch.thenBlock());
@@ -468,14 +463,10 @@ LogicalResult ThreadEmitter::emitWhere(GroupWhereOp op) {
     }
     scf::YieldOp::create(b, parts[body.getTerminator()->getOperand(0)]);
     b.setInsertionPointToStart(branch.elseBlock());
-    scf::YieldOp::create(b, otherwise);
+    scf::YieldOp::create(b, Values(asked.size(), zero));
   }
   b.setLoc(op.getLoc());
   Values results;
-  if (op.getOtherwise()) {
-    parts[op.getResult()] = Values(branch.getResults());
-    return success();
-  }
   for (auto [isAsked, result] : llvm::zip(asked, branch.getResults())) {
     results.push_back(select(isAsked, result, zero));
   }

@@ -74,9 +74,6 @@ private:
   /// Element by element, or rows with a column.
   Value multiply(Value tile, Value factors);
   Value searchKept(const State &state, Value sums);
-  bool hidesKeys() const { return list || !form.conditions.empty(); }
-  /// The state's result without values that a row does not see.
-  Value withoutHidden(const State &state, Value sums);
   /// What a loop carries: a state, the slot of its turn and copies to it.
   Values carry(const State &state, Expr slot, ValueRange copies);
   State stateOf(ValueRange carried);
@@ -101,12 +98,10 @@ private:
   State takeSome(Values carried);
   State takeListed(Values carried);
   State takeSlots(State state, Expr slot);
-  Value divide(State state);
+  Value divide(const State &state);
 
-  GroupEmitter &e;
   KernelBuilder &b;
   CudaScheduleAttr chosen;
-  ValueRange captured;
   HeadMatrices head;
   const ScoreForm form;
   const ScoreExtents extents;
@@ -127,8 +122,8 @@ AttentionWriter::AttentionWriter(GroupEmitter &e, const ScoreRegion &scores,
                                  ValueRange captured, const HeadMatrices &head,
                                  const ScoreExtents &extents, Expr row,
                                  const KeyList *list)
-    : e(e), b(e.b), chosen(e.schedule), captured(captured), head(head),
-      form(scores), extents(extents), row(row), list(list),
+    : b(e.b), chosen(e.schedule), head(head), form(scores), extents(extents),
+      row(row), list(list),
       scoreTiles(e, captured, form, extents, row,
                  tile(chosen.getStep(), b.f32()), list, hasSoftmax()),
       // Which keys are listed is data.
@@ -485,54 +480,13 @@ Value AttentionWriter::attend() {
   return divide(state);
 }
 
-/// A product multiplies the values of all keys of a box, and 0 times NaN is
-/// NaN. Values that are no numbers are rare, so what they have reached is found
-/// in the result, by each thread in its own part, and computed again.
-Value AttentionWriter::withoutHidden(const State &state, Value sums) {
-  // 0 of numbers, NaN of others.
-  Value nothing = b.map(state.result.getType(), state.result,
-                        [](Elements x, Expr, Expr) { return x[0] - x[0]; });
-  TileDistribution lanes = TileDistribution::partial;
-  Value isBroken = b.map(tile(1, b.f32(), lanes),
-                         {b.reduce(Combine::add, nothing, lanes), sums},
-                         [](Elements x, Expr, Expr) {
-                           Expr asks = x[0] != 0; // also of NaN
-                           // A row with a score of NaN stays as it is.
-                           asks = x[1] ? asks & (x[1] - x[1] == 0) : asks;
-                           return select(asks, 1.0, 0.0);
-                         });
-  auto weigh = [&](Value scores) -> Value {
-    if (!hasSoftmax()) {
-      return scalesWeights() ? b.map(scores.getType(), {scores, state.most},
-                                     [](Elements x, Expr, Expr) {
-                                       return x[0] * (1 / x[1]);
-                                     })
-                             : scores;
-    }
-    Value weights =
-        softmax->weigh(scores, state.most, softmax->finite(state.most)).ofTile;
-    // Means are of all keys.
-    return head.emptyIsMean && mayBeEmpty ? softmax->evenly(weights, state.most)
-                                          : weights;
-  };
-  return b.where(isBroken, state.result, [&] {
-    return addSeenValues(e, {captured, form, extents, head, row, list}, weigh);
-  });
-}
-
 /// By the sums, where weights are divided by them; rows without a kept key are
 /// 0, or means, and so are rows of weights whose sum is 0.
-Value AttentionWriter::divide(State state) {
-  Value sums;
-  if (divides()) {
-    sums = b.reduce(Combine::add, state.sum, TileDistribution::product);
-  }
-  if (hidesKeys()) {
-    state.result = withoutHidden(state, sums);
-  }
+Value AttentionWriter::divide(const State &state) {
   if (!divides()) {
     return state.result;
   }
+  Value sums = b.reduce(Combine::add, state.sum, TileDistribution::product);
   if (!hasSoftmax()) {
     // Sums of any size, whose reciprocals may be no numbers of f32.
     return b.map(state.result.getType(), {state.result, sums},

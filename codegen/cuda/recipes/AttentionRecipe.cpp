@@ -147,9 +147,8 @@ struct AttentionRecipe
                               : valueWidth;
     int64_t queries =
         attention.getBlock().value_or(shapeOf(attention.getQuery())[1]);
-    // What becomes of scores needs registers beside them, and so does what a
-    // table says of each query.
-    bool needsMore = attention.getScores() || form.readsOfQueries() ||
+    // What becomes of scores needs registers beside them.
+    bool needsMore = attention.getScores() || form.readsPairs() ||
                      (attention.hasSoftmax() && !form.isRaw());
     return scheduleAttention(getElementTypeOrSelf(attention.getQuery()),
                              queries, extentsOf(attention).columns, keyWidth,

@@ -160,17 +160,7 @@ Value KernelBuilder::where(Value condition, llvm::function_ref<Value()> body) {
   auto column = cast<TileType>(condition.getType());
   TileType result = column.with(column.getShape(), column.getElementType(),
                                 TileDistribution::partial);
-  auto op = GroupWhereOp::create(*this, result, condition, Value());
-  OpBuilder::InsertionGuard guard(*this);
-  createBlock(&op.getBody());
-  GroupYieldOp::create(*this, body());
-  return op;
-}
-
-Value KernelBuilder::where(Value condition, Value otherwise,
-                           llvm::function_ref<Value()> body) {
-  auto op =
-      GroupWhereOp::create(*this, otherwise.getType(), condition, otherwise);
+  auto op = GroupWhereOp::create(*this, result, condition);
   OpBuilder::InsertionGuard guard(*this);
   createBlock(&op.getBody());
   GroupYieldOp::create(*this, body());

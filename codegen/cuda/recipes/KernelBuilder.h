@@ -69,10 +69,6 @@ public:
   /// A partial column that only the rows ask for whose `condition` is not 0.
   mlir::Value where(mlir::Value condition,
                     llvm::function_ref<mlir::Value()> body);
-  /// `otherwise`, but for threads with such a row: those have what `body` makes
-  /// of all their rows.
-  mlir::Value where(mlir::Value condition, mlir::Value otherwise,
-                    llvm::function_ref<mlir::Value()> body);
   mlir::Value reduce(Combine combine, mlir::Value tile, TileDistribution lanes);
   mlir::Value load(mlir::Type tile, mlir::Value matrix, Expr row, Expr column,
                    bool rowsInside, bool columnsInside);

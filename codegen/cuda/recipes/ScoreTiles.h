@@ -101,22 +101,6 @@ private:
   llvm::DenseMap<mlir::Operation *, mlir::Value> ofCarried;
 };
 
-/// Queries from `row` on of a head, and the keys that they may see.
-struct SeenKeys {
-  mlir::ValueRange captured;
-  const ScoreForm &form;
-  const ScoreExtents &extents;
-  const HeadMatrices &head;
-  Expr row;
-  const KeyList *list; ///< null: all
-};
-
-/// The sums of values with the weights that `weigh` makes of a column of
-/// scores, by threads that do not meet. A key whose weight is 0 has no part,
-/// whatever its value is.
-mlir::Value addSeenValues(GroupEmitter &e, const SeenKeys &keys,
-                          llvm::function_ref<mlir::Value(mlir::Value)> weigh);
-
 } // namespace hova
 
 #endif // HOVA_CODEGEN_CUDA_RECIPES_SCORETILES_H

@@ -22,41 +22,6 @@ static TileType tileOf(CudaScheduleAttr schedule, int64_t columns, Type type) {
                        TileDistribution::product, schedule.getRowWarps(), 1);
 }
 
-/// Sums of terms of the queries from `row` on and `count` keys from `firstKey`
-/// on: each thread reads what it needs from global memory, one column after the
-/// other.
-static Value addTerms(KernelBuilder &b, CudaScheduleAttr schedule,
-                      const HeadMatrices &head, Expr row, Value keys,
-                      Expr firstKey, int64_t count) {
-  Value vector = head.scoreVector; // null without
-  Value zero = b.fill(tileOf(schedule, count, b.f32()), 0);
-  auto add = [&](Expr column, ValueRange in) -> KernelBuilder::Values {
-    KernelBuilder::Values read{in[0]};
-    auto gather = [&](Value from, int64_t columns,
-                      llvm::function_ref<Expr(Expr i, Expr j)> rowOf) {
-      TileType type = tileOf(schedule, columns, getElementTypeOrSelf(from));
-      read.push_back(b.gather(type, from, [&](Expr i, Expr j) {
-        return std::pair(rowOf(i, j), column);
-      }));
-    };
-    gather(head.queries, 1, [&](Expr i, Expr) { return row + i; });
-    gather(keys, count, [&](Expr, Expr j) { return firstKey + j; });
-    if (vector) {
-      gather(vector, 1, [](Expr, Expr) { return 0; });
-    }
-    return {b.map(zero.getType(), read, [&](Elements x, Expr, Expr) -> Expr {
-      Expr query = widen(b, x[1]), key = widen(b, x[2]);
-      if (!head.similarity) {
-        return fma(query, key, x[0]);
-      }
-      Value weight = vector ? Value(widen(b, x[3])) : Value();
-      return head.similarity.addTerm(b, query, key, weight, x[0]);
-    })};
-  };
-  auto matrix = cast<MemRefType>(head.queries.getType());
-  return b.loop(matrix.getDimSize(1), zero, add)[0];
-}
-
 namespace {
 class DotProducts : public Similarity {
 public:
@@ -160,7 +125,8 @@ class SumsOfTerms : public Similarity {
 public:
   SumsOfTerms(KernelBuilder &b, CudaScheduleAttr schedule,
               const HeadMatrices &head)
-      : b(b), chosen(schedule), head(head) {}
+      : b(b), chosen(schedule), similarity(head.similarity),
+        queries(head.queries), vector(head.scoreVector) {}
 
   void begin(Expr firstQuery, bool) override { row = firstQuery; }
 
@@ -171,23 +137,41 @@ public:
   }
 
   Value multiply(const Box &box) override {
-    return addTerms(b, chosen, head, row, box.keys, box.first,
-                    chosen.getStep());
+    auto matrix = cast<MemRefType>(queries.getType());
+    Value zero = b.fill(tileOf(chosen, chosen.getStep(), b.f32()), 0);
+    auto add = [&](Expr column, ValueRange in) -> Values {
+      Values read{in[0]};
+      auto gather = [&](Value from, int64_t columns,
+                        llvm::function_ref<Expr(Expr i, Expr j)> rowOf) {
+        TileType type = tileOf(chosen, columns, getElementTypeOrSelf(from));
+        read.push_back(b.gather(type, from, [&](Expr i, Expr j) {
+          return std::pair(rowOf(i, j), column);
+        }));
+      };
+      gather(queries, 1, [&](Expr i, Expr) { return row + i; });
+      gather(box.keys, chosen.getStep(),
+             [&](Expr, Expr j) { return box.first + j; });
+      if (vector) {
+        gather(vector, 1, [](Expr, Expr) { return 0; });
+      }
+      return {b.map(zero.getType(), read, [&](Elements x, Expr, Expr) {
+        Value weight = vector ? Value(widen(b, x[3])) : Value();
+        return similarity.addTerm(b, widen(b, x[1]), widen(b, x[2]), weight,
+                                  x[0]);
+      })};
+    };
+    return b.loop(matrix.getDimSize(1), zero, add)[0];
   }
 
 private:
   KernelBuilder &b;
   CudaScheduleAttr chosen;
-  HeadMatrices head;
+  SimilarityAttrInterface similarity;
+  Value queries;
   Expr row;
+  Value vector; ///< null without
 };
 } // namespace
-
-Value emitScoresOfKey(KernelBuilder &b, CudaScheduleAttr schedule,
-                      const HeadMatrices &head, Expr row, Value keys,
-                      Expr key) {
-  return addTerms(b, schedule, head, row, keys, key, 1);
-}
 
 std::unique_ptr<Similarity> makeSimilarity(KernelBuilder &b,
                                            CudaScheduleAttr schedule,

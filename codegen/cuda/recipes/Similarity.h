@@ -33,12 +33,6 @@ public:
   virtual mlir::Value multiply(const Box &box) = 0;
 };
 
-/// The same for one key, a column of queries from `row` on, by each thread
-/// alone: slow, and no threads meet.
-mlir::Value emitScoresOfKey(KernelBuilder &b, CudaScheduleAttr schedule,
-                            const HeadMatrices &head, Expr row,
-                            mlir::Value keys, Expr key);
-
 /// Of the heads of an attention with this schedule: sums of products, or of the
 /// terms of another similarity (dialect/Similarity.td).
 std::unique_ptr<Similarity> makeSimilarity(KernelBuilder &b,

@@ -44,32 +44,6 @@ def attention_case(n: Numbers, q: np.ndarray, k: np.ndarray, v: np.ndarray, head
       }}""", [attended(q, k, v, heads, scale)], {"bf16": BF16, "f16": 2 * F16, "f32": 2 * F32}[halves], halves, options, cancels=True)
 
 
-def hidden_values(halves: str, limit: float) -> Case:
-    """Values that are no numbers reach the queries that see their keys, which are no earlier ones, and no others."""
-    n, tokens, width, scale = Numbers(halves), 20, 8, 0.25
-    draw = n.wide if halves == "f32" else n.narrow
-    q, k = draw(2, tokens, width), draw(2, tokens, width)
-    v = np.random.default_rng(3).standard_normal((2, tokens, width)).astype(np.float32)
-    v[0, 17, 3], v[0, 9, 5], v[1, 19] = np.nan, np.inf, np.nan
-    n.store(v if halves == "f32" else NARROW[halves](v), 0, np.nan)
-    v = (v if halves == "f32" else WIDEN[halves](n.operands[-1])).astype(np.float64)
-    weights = softmax(np.where(np.tri(tokens, dtype=bool), scale * q @ k.transpose(0, 2, 1), -np.inf))[..., None]
-    with np.errstate(invalid="ignore"):
-        truth = np.where(weights == 0, 0, weights * v[:, None]).sum(2)
-    x = f"tensor<2x{tokens}x{width}x{halves}>"
-    return case(n, f"""
-      func.func @main(%q: {x}, %k: {x}, %v: {x}) -> {x} {{
-        %o = hova.attention %q, %k, %v {{heads = 1 : i64}} : ({x}, {x}, {x}) -> {x} scores {{
-        ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index):
-          %scale = hova.number {scale}
-          %score = arith.mulf %raw, %scale : f32
-          %kept = arith.cmpi sle, %key, %query : index
-          hova.score_yield %score kept %kept
-        }}
-        return %o : {x}
-      }}""", [truth], limit, halves, "--queries=32 --warps=2 --keys=16", cancels=True)
-
-
 def heads_of_rows(halves: str, tokens: int, heads: int, widths: tuple[int, int], limit: float) -> Case:
     """Queries, keys and values of small heads that stand beside each other in rows; a bias of each head. A key of the second head is
     -inf, and a query of the first one; no other head sees either."""

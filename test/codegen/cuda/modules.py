@@ -7,7 +7,7 @@ the operations say, in float64. Sizes are no multiples of tiles, and grids have 
 from collections.abc import Callable
 
 import numpy as np
-from attention_modules import additive, attention, block_sparse, causal_summary_attention, empty_rows, heads_of_rows, heads_with_logits, hidden_values, key_summary, merge_summaries, scores_read, summary_attention, weights
+from attention_modules import additive, attention, block_sparse, causal_summary_attention, empty_rows, heads_of_rows, heads_with_logits, key_summary, merge_summaries, scores_read, summary_attention, weights
 from gate_modules import gated_product, gated_product_of_f32, gated_product_read_elsewhere
 from kernels import BF16, F16, Case
 from module_cases import F32, ONCE, Numbers, case, gelu_tanh, rounded, sigmoid, softmax
@@ -387,8 +387,6 @@ MODULES = {
     "attention, heads of 9 and 7": lambda: attention("bf16", 2, 65, 75, 2, (9, 7), 9**-0.5),
     "attention, wide heads": lambda: attention("bf16", 1, 70, 45, 2, (136, 130), 0.1),
     "attention of sums of tanh, f32": lambda: additive("f32", 65, 33, (3, 12), 4 * F32),
-    "attention, hidden values that are none": lambda: hidden_values("bf16", BF16),
-    "attention, hidden values that are none, f32": lambda: hidden_values("f32", 2 * F32),
     "attention, means of values": lambda: empty_rows("bf16", BF16),
     "attention, scores read, f32": lambda: scores_read("f32", 65, 35, (12, 7)),
     "raw scores alone": lambda: scores_read("bf16", 130, 66, (12, 7), alone=True),

@@ -452,41 +452,6 @@ func.func @kernel(%m: memref<96x32xf32>, %f: memref<96x1xf32>, %r: memref<96x1xf
     sass.check_registers(case.ptx(), tmp_path)
 
 
-@pytest.mark.parametrize("asking", [[], [3], [16, 17, 24, 95], list(range(96))], ids=["none", "one", "some", "all"])
-def test_rows_that_ask_for_a_tile(asking, tmp_path):
-    """What the rows have elsewhere whose flag is not 0; a thread that asks for one keeps what it has of others."""
-    source, flags = numbers((96, 32), "f32") + 200, np.zeros((96, 1), np.float32)
-    flags[asking] = 1
-    flags[asking[1:2]] = np.nan
-    truth = np.where(flags != 0, source[:, ::-1], source).astype(np.float32)
-    t, c = "!hova.tile<96x32xf32, product 6x1>", "!hova.tile<96x1xf32, product 6x1>"
-    case = written(tmp_path, f"""
-func.func @kernel(%m: memref<96x32xf32>, %f: memref<96x1xf32>, %r: memref<96x32xf32>) {{
-  %c0 = arith.constant 0 : index
-  %c31 = arith.constant 31 : index
-  %zero = arith.constant 0.0 : f32
-  %f0 = hova.group_load %f[%c0, %c0] : memref<96x1xf32> -> {c}
-  %m0 = hova.group_load %m[%c0, %c0] : memref<96x32xf32> -> {t}
-  %w = hova.group_where %f0 else %m0 : {t} : {c} -> {t} {{
-    %t = hova.group_gather %m {{in_bounds = array<i1: true, true>}} : memref<96x32xf32> -> {t} {{
-    ^bb0(%i: index, %j: index):
-      %column = arith.subi %c31, %j : index
-      hova.group_yield %i, %column : index, index
-    }}
-    %kept = hova.group_map(%t, %m0, %f0) : ({t}, {t}, {c}) -> {t} {{
-    ^bb0(%a: f32, %b: f32, %flag: f32, %i: index, %j: index):
-      %asks = arith.cmpf une, %flag, %zero : f32
-      %x = arith.select %asks, %a, %b : f32
-      hova.group_yield %x : f32
-    }}
-    hova.group_yield %kept : {t}
-  }}
-  hova.group_store %w, %r[%c0, %c0] : {t}, memref<96x32xf32>
-  return
-}}""", [source, flags, np.zeros((96, 32), np.float32)], truth)
-    assert np.array_equal(both(case, tmp_path), truth)
-
-
 def test_a_promise_of_a_gather_is_held(tmp_path):
     """With a promise nothing is compared, and the emulation refuses what is not there."""
     source, t = numbers((16, 32), "f32"), "!hova.tile<16x32xf32, product 1x1>"

@@ -147,13 +147,3 @@ func.func @asks_in_few_rows(%c: !hova.tile<64x1xf32, product 4x1>, %m: memref<64
   }
   return %r : !hova.tile<64x1xf32, partial 4x1>
 }
-
-// CHECK-LABEL: @asks_for_a_tile_in_few_rows
-// CHECK: hova.group_where %{{[a-z0-9_]+}} else %{{[a-z0-9_]+}} : !hova.tile<64x32xf32, product 4x1> : <64x1xf32, product 4x1> -> <64x32xf32, product 4x1> {
-// CHECK: hova.group_yield %{{[a-z0-9_]+}} : !hova.tile<64x32xf32, product 4x1>
-func.func @asks_for_a_tile_in_few_rows(%c: !hova.tile<64x1xf32, product 4x1>, %t: !hova.tile<64x32xf32, product 4x1>) -> !hova.tile<64x32xf32, product 4x1> {
-  %r = hova.group_where %c else %t : !hova.tile<64x32xf32, product 4x1> : !hova.tile<64x1xf32, product 4x1> -> !hova.tile<64x32xf32, product 4x1> {
-    hova.group_yield %t : !hova.tile<64x32xf32, product 4x1>
-  }
-  return %r : !hova.tile<64x32xf32, product 4x1>
-}
