@@ -7,8 +7,8 @@ import test_decoder_folders
 import test_folders
 import test_sound_folders
 import test_text_folders
-import test_vision_folders
+import vision_families
 from saved_folders import known
 
-MODULES = [test_folders, test_text_folders, test_decoder_folders, test_vision_folders, test_clip_folders, test_sound_folders]
+MODULES = [test_folders, test_text_folders, test_decoder_folders, vision_families, test_clip_folders, test_sound_folders]
 FAMILIES = known(family for module in MODULES for family in module.FAMILIES)

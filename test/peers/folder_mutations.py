@@ -24,6 +24,7 @@ import traceback
 from pathlib import Path
 
 import numpy as np
+import test_clip_folders
 import torch
 import transformers
 from folder_families import FAMILIES

@@ -12,6 +12,7 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
+import test_clip_folders
 import torch
 from folder_families import FAMILIES
 from safetensors.numpy import load_file
@@ -25,7 +26,7 @@ import recorded  # noqa: E402
 LEFT_OUT = ["torch_dtype", "dtype", "transformers_version"]
 
 
-def drawn(name, value, config):
+def drawn(family, name, value, config):
     config = getattr(config, "text_config", config)
     if value.dtype == np.float32:
         return {"shape": list(value.shape)}

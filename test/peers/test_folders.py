@@ -1,11 +1,6 @@
 # ===- test_folders.py - Folders of transformers, as they are saved -------------=== #
 # SPDX-License-Identifier: Apache-2.0
-"""A folder that the library saves becomes a program with the library's numbers, or is refused.
-
-Small models of every family in the library of descriptions, every class that they name, random weights
-with gains away from 1, padded batches; then the same with keys of the configuration changed. f32 is
-within 1e-5 of the largest value.
-"""
+"""Families of which there is a folder for every class (test_folder_families.py), and what is special of them."""
 
 import subprocess
 from pathlib import Path
@@ -19,14 +14,8 @@ from harness import HOVA, SOURCE, randomise, run_program
 from saved_folders import (
     LABELS,
     Family,
-    build,
-    cases,
-    changes,
-    check_right_or_refused,
-    check_saved,
     compile_folder,
     images,
-    name_of,
     save,
     texts,
 )
@@ -103,16 +92,6 @@ FAMILIES = [
         images,
     ),
 ]  # fmt: skip
-
-
-@pytest.mark.parametrize("family, kind", cases(FAMILIES), ids=name_of)
-def test_saved_folder(family, kind, scratch):
-    check_saved(family, build(family, kind), scratch)
-
-
-@pytest.mark.parametrize("family, changed", changes(FAMILIES), ids=name_of)
-def test_changed_key_is_right_or_refused(family, changed, scratch):
-    check_right_or_refused(family, changed, scratch)
 
 
 OTHERS = [

@@ -1,19 +1,11 @@
-# ===- test_vision_folders.py - Folders of encoders of images --------------------=== #
+# ===- vision_families.py - Encoders of images of which folders are tested --------=== #
 # SPDX-License-Identifier: Apache-2.0
-"""A folder of every class of every family of image encoders, f32 within 1e-5 of the largest value; then keys of the
-configuration changed, right or refused."""
+"""Small configurations of them, for what is done with every family (folder_families.py)."""
 
-import pytest
 from saved_folders import (
     LABELS,
     Family,
-    build,
-    cases,
-    changes,
-    check_right_or_refused,
-    check_saved,
     images,
-    name_of,
     texts,
 )
 
@@ -108,13 +100,3 @@ FAMILIES = [
         embeddings,
     ),
 ]  # fmt: skip
-
-
-@pytest.mark.parametrize("family, kind", cases(FAMILIES), ids=name_of)
-def test_saved_folder(family, kind, scratch):
-    check_saved(family, build(family, kind), scratch)
-
-
-@pytest.mark.parametrize("family, changed", changes(FAMILIES), ids=name_of)
-def test_changed_key_is_right_or_refused(family, changed, scratch):
-    check_right_or_refused(family, changed, scratch)
