@@ -220,16 +220,22 @@ std::optional<ConfigSpec> SpecReader::readConfig(const Node &node) {
   if (const Node *set = node.get("set")) {
     config.set = readConfigSettings(*set, "\"set\"");
   }
-  const Node *insteadOf = node.get("instead_of");
-  if (insteadOf && expect(*insteadOf, Node::Kind::Object, "\"instead_of\"") &&
-      checkCount(*insteadOf, insteadOf->members.size(), SpecLimits::ruleEntries,
-                 "keys")) {
-    for (const Member *member : uniqueMembers(*insteadOf)) {
-      if (auto other = stringOf(*member->value, "a key")) {
-        config.insteadOf.push_back({member->key, std::move(*other)});
+  auto readNames = [&](const char *key, const char *counted, const char *what) {
+    std::vector<std::pair<std::string, std::string>> names;
+    const Node *object = node.get(key);
+    if (object && expect(*object, Node::Kind::Object, inQuotes(key).c_str()) &&
+        checkCount(*object, object->members.size(), SpecLimits::ruleEntries,
+                   counted)) {
+      for (const Member *member : uniqueMembers(*object)) {
+        if (auto name = stringOf(*member->value, what)) {
+          names.push_back({member->key, std::move(*name)});
+        }
       }
     }
-  }
+    return names;
+  };
+  config.insteadOf = readNames("instead_of", "keys", "a key");
+  config.aliases = readNames("aliases", "aliases", "the key of an alias");
   const Node *require = node.get("require");
   if (require && expect(*require, Node::Kind::Object, "\"require\"") &&
       checkCount(*require, require->members.size(), SpecLimits::ruleEntries,
@@ -237,16 +243,6 @@ std::optional<ConfigSpec> SpecReader::readConfig(const Node &node) {
     for (const Member *member : uniqueMembers(*require)) {
       if (expect(*member->value, Node::Kind::Array, "what a key may be")) {
         config.require.push_back({member->key, member->value});
-      }
-    }
-  }
-  const Node *aliases = node.get("aliases");
-  if (aliases && expect(*aliases, Node::Kind::Object, "\"aliases\"") &&
-      checkCount(*aliases, aliases->members.size(), SpecLimits::ruleEntries,
-                 "aliases")) {
-    for (const Member *member : uniqueMembers(*aliases)) {
-      if (auto key = stringOf(*member->value, "the key of an alias")) {
-        config.aliases.push_back({member->key, std::move(*key)});
       }
     }
   }

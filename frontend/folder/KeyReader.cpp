@@ -72,7 +72,7 @@ private:
              const std::string &known);
   std::string fateOf(const std::string &written, const std::string &known,
                      const Node &value);
-  std::string fateBeside(const std::string &known, const std::string &key,
+  std::string fateBeside(const std::string &written, const std::string &key,
                          const Node &value);
   const std::string *placeTakenBy(const std::string &key) const;
   std::string checkRequired(const ConfigRequirement &requirement,
@@ -346,9 +346,9 @@ const std::string *KeyReader::placeTakenBy(const std::string &key) const {
 
 /// What becomes of an alias beside its key; empty unless both have a value.
 /// Which of two values counts is a matter of the library's version.
-std::string KeyReader::fateBeside(const std::string &known,
+std::string KeyReader::fateBeside(const std::string &written,
                                   const std::string &key, const Node &value) {
-  const Node *other = key == known ? nullptr : config.find(key);
+  const Node *other = config.find(key);
   if (!other || other == &value || other->is(Node::Kind::Null) ||
       value.is(Node::Kind::Null)) {
     return "";
@@ -356,8 +356,8 @@ std::string KeyReader::fateBeside(const std::string &known,
   if (areEqual(*other, value)) {
     return "says what " + key + " says";
   }
-  config.error(value, "key " + inQuotes(known) + " is " + config.textOf(value) +
-                          ", and " + inQuotes(key) +
+  config.error(value, "key " + inQuotes(written) + " is " +
+                          config.textOf(value) + ", and " + inQuotes(key) +
                           ", which means the same, is " +
                           config.textOf(*other));
   return "refused";
@@ -380,7 +380,7 @@ std::string KeyReader::fateOf(const std::string &written,
     return config.nameOf(written) + " takes its place";
   }
   std::string key = config.meantBy(known);
-  std::string beside = fateBeside(known, key, value);
+  std::string beside = key == known ? "" : fateBeside(written, key, value);
   if (!beside.empty()) {
     return beside;
   }
