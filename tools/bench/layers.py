@@ -6,19 +6,15 @@
 attention and residual, or norm and feed-forward layer.
 """
 
-import json
 import sys
-import tempfile
 from dataclasses import dataclass, field
-from pathlib import Path
 from statistics import median
 
 import arguments
+import beside
 from arguments import HEAD_WIDTH, HEADS, LAYER_TOKENS
-from bench import BUILD, SOURCE, say
-from machine import describe_run
 from pairs import in_turns
-from programs import BenchError, call, latency, turn
+from programs import latency, turn
 
 WIDTH = HEADS * HEAD_WIDTH
 ANGLE = f"row * 10000 ** (-2 * column / {HEAD_WIDTH})"
@@ -89,22 +85,13 @@ def description_of(layer):
     }
 
 
-def compile_layer(layer, dtype, folder):
-    """Its program, in a folder of its own."""
-    folder.mkdir()
-    file, program = folder / "layers.json", folder / "layers"
-    file.write_text(json.dumps(description_of(layer)))
-    what = ["compile", file, f"--dtype={dtype}", "--init=0", "-o", program]
-    call([BUILD / "bin/hova", *what])
-    return program
-
-
 def time_layers(options, folder):
     """Of each layer, by name: milliseconds of every round."""
     turns = {}
     for number, layer in enumerate(LAYERS):
         place = folder / str(number)
-        program = compile_layer(layer, options.dtype, place)
+        words = [f"--dtype={options.dtype}", "--init=0"]
+        program = beside.compile_description(description_of(layer), place, *words)
         once = latency(program, options.cpus, place, "--warmup", 1, "--repetitions", 3)
         turns[layer.name] = turn(program, options.cpus, place, once)
     return in_turns(turns, options.rounds)
@@ -133,33 +120,9 @@ def table_of(rows):
     return "\n".join(lines)
 
 
-def parse_arguments():
-    options = arguments.of_layers().parse_args()
-    options.cpus = arguments.cpus()[: options.threads]
-    return options
-
-
-def main():
-    options = parse_arguments()
-    with tempfile.TemporaryDirectory() as folder:
-        rows = rows_of(time_layers(options, Path(folder)))
-    print(table_of(rows))
-    if options.out:
-        options.out.mkdir(parents=True, exist_ok=True)
-        name = f"layers-threads-{options.threads}-{options.dtype}.json"
-        results = {
-            **describe_run(SOURCE, options.cpus),
-            "dtype": options.dtype,
-            "layers": rows,
-        }
-        (options.out / name).write_text(json.dumps(results, indent=1) + "\n")
-        say(f"results are in {options.out / name}")
-    return 0
+def measure(options, folder):
+    return rows_of(time_layers(options, folder))
 
 
 if __name__ == "__main__":
-    try:
-        sys.exit(main())
-    except BenchError as error:
-        say(error)
-        sys.exit(1)
+    sys.exit(beside.run("layers", arguments.of_layers(), measure, table_of))

@@ -9,17 +9,14 @@ keys out, and is compared with a plain attention that executes about as many.
 
 import json
 import sys
-import tempfile
 from dataclasses import dataclass
-from pathlib import Path
 from statistics import median
 
 import arguments
+import beside
 from arguments import HEAD_WIDTH, HEADS, LONG, TOKENS, WINDOW
-from bench import BUILD, SOURCE, say
-from machine import describe_run
 from pairs import in_turns
-from programs import BenchError, call, latency, turn
+from programs import latency, turn
 
 KERNEL = ["--kernel", "attn"]
 
@@ -72,11 +69,7 @@ def description_of(score):
 
 def compile_score(score, dtype, folder):
     """Its program, in a folder of its own."""
-    folder.mkdir()
-    file, program = folder / "scores.json", folder / "scores"
-    file.write_text(json.dumps(description_of(score)))
-    call([BUILD / "bin/hova", "compile", file, f"--dtype={dtype}", "-o", program])
-    return program
+    return beside.compile_description(description_of(score), folder, f"--dtype={dtype}")
 
 
 def time_scores(options, folder):
@@ -121,33 +114,9 @@ def table_of(rows):
     return "\n".join(lines)
 
 
-def parse_arguments():
-    options = arguments.of_scores().parse_args()
-    options.cpus = arguments.cpus()[: options.threads]
-    return options
-
-
-def main():
-    options = parse_arguments()
-    with tempfile.TemporaryDirectory() as folder:
-        rows = rows_of(*time_scores(options, Path(folder)))
-    print(table_of(rows))
-    if options.out:
-        options.out.mkdir(parents=True, exist_ok=True)
-        name = f"scores-threads-{options.threads}-{options.dtype}.json"
-        results = {
-            **describe_run(SOURCE, options.cpus),
-            "dtype": options.dtype,
-            "scores": rows,
-        }
-        (options.out / name).write_text(json.dumps(results, indent=1) + "\n")
-        say(f"results are in {options.out / name}")
-    return 0
+def measure(options, folder):
+    return rows_of(*time_scores(options, folder))
 
 
 if __name__ == "__main__":
-    try:
-        sys.exit(main())
-    except BenchError as error:
-        say(error)
-        sys.exit(1)
+    sys.exit(beside.run("scores", arguments.of_scores(), measure, table_of))
