@@ -7,7 +7,6 @@
 #include "frontend/Model.h"
 
 #include "frontend/folder/ConfigBeside.h"
-#include "frontend/folder/SentenceModules.h"
 #include "frontend/reader/FileKind.h"
 #include "frontend/reader/Suggest.h"
 #include "frontend/weights/FittingParameters.h"
@@ -345,7 +344,7 @@ ModelStatus checkKind(const ModelOptions &options, llvm::StringRef text,
 /// Adds the tensors of the modules beside a file, where a source has rules for
 /// them. Without the modules the model may still be whole: what cannot be read
 /// is told where it is missing.
-void addModules(const ModelOptions &options, Model &model) {
+void addModules(const SentenceModules &modules, Model &model) {
   auto readsModules = [](const RuleSpec &rule) {
     return llvm::any_of(rule.from, [](const std::string &name) {
       return llvm::StringRef(name).starts_with(SentenceModules::tensorPrefix);
@@ -356,8 +355,6 @@ void addModules(const ModelOptions &options, Model &model) {
       })) {
     return;
   }
-  llvm::StringRef folder = llvm::sys::path::parent_path(options.weights);
-  SentenceModules modules(folder.str(), [](const Diagnostics &) {});
   for (const auto &[prefix, path] : modules.tensors()) {
     if (llvm::Error error = model.file->addModule(prefix, path)) {
       model.moduleProblem = llvm::toString(std::move(error));
@@ -469,9 +466,15 @@ ModelStatus openWeights(const ModelOptions &options, Model &model,
     return failOnFile(options, errors, file.takeError());
   }
   model.file = std::make_unique<TensorFile>(std::move(*file));
-  addModules(options, model);
+  auto modules = options.modules;
+  if (!modules) {
+    modules = std::make_shared<SentenceModules>(
+        llvm::sys::path::parent_path(options.weights).str());
+  }
+  addModules(*modules, model);
   std::optional<ConfigBeside> beside = readConfigBeside(
-      *model.spec, options.weights, options.checkpoint, options.choices,
+      *model.spec, options.weights, *modules, options.checkpoint,
+      options.choices,
       [&](const Diagnostics &refused) { print(refused, options, errors); });
   if (!beside) {
     return ModelStatus::Rejected;

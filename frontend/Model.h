@@ -28,6 +28,8 @@ struct ModelOptions {
   std::vector<ParameterOverride> overrides;
   /// The folder that the text was made of; null: there was none.
   std::shared_ptr<const ImportedFolder> folder;
+  /// The modules beside the weights; null: they are yet to be read.
+  std::shared_ptr<const SentenceModules> modules;
   /// What the command line says of a configuration beside the weights.
   KeyChoices choices;
   /// A safetensors file or index; empty: weights are drawn from `seed`.

@@ -6,7 +6,6 @@
 
 #include "frontend/folder/ConfigBeside.h"
 #include "frontend/folder/ImageProcessor.h"
-#include "frontend/folder/SentenceModules.h"
 #include "frontend/reader/Text.h"
 
 #include <algorithm>
@@ -29,7 +28,8 @@ openBeside(const std::string &file) {
 
 std::optional<ConfigBeside> readConfigBeside(
     const ModelSpec &spec, const std::string &weights,
-    const std::string &checkpoint, const KeyChoices &choices,
+    const SentenceModules &modules, const std::string &checkpoint,
+    const KeyChoices &choices,
     const std::function<void(const reader::Diagnostics &)> &print) {
   std::string types;
   bool isWanted = false;
@@ -63,7 +63,7 @@ std::optional<ConfigBeside> readConfigBeside(
   if (beside.source) {
     const std::string folder =
         std::filesystem::path(weights).parent_path().string();
-    SentenceModules modules(folder, print);
+    modules.tellMistakes(print);
     ImageProcessor images(folder, print);
     if ((modules.arePresent() && !modules.areRead()) || !images.isRight()) {
       return std::nullopt;

@@ -9,6 +9,7 @@
 
 #include "frontend/elaborate/Program.h"
 #include "frontend/folder/KeyReader.h"
+#include "frontend/folder/SentenceModules.h"
 
 #include <functional>
 
@@ -23,11 +24,13 @@ struct ConfigBeside {
   std::vector<ParameterOverride> parameters;
 };
 
-/// Reads the configuration beside `weights`, unless `checkpoint` names a source
-/// that takes none. Nothing if it was refused, which `print` has been told.
+/// Reads the configuration beside `weights`, where `modules` are, unless
+/// `checkpoint` names a source that takes none. Nothing if it was refused,
+/// which `print` has been told.
 std::optional<ConfigBeside>
 readConfigBeside(const ModelSpec &spec, const std::string &weights,
-                 const std::string &checkpoint, const KeyChoices &choices,
+                 const SentenceModules &modules, const std::string &checkpoint,
+                 const KeyChoices &choices,
                  const std::function<void(const reader::Diagnostics &)> &print);
 
 } // namespace hova::frontend

@@ -7,7 +7,6 @@
 #include "frontend/folder/ImportFolder.h"
 #include "frontend/folder/ImageProcessor.h"
 #include "frontend/folder/ModelLibrary.h"
-#include "frontend/folder/SentenceModules.h"
 #include "frontend/folder/SettledText.h"
 #include "frontend/reader/Text.h"
 
@@ -191,7 +190,9 @@ FolderStatus FolderImport::run() {
   auto print = [&](const reader::Diagnostics &wrong) {
     wrong.print(errors, options.format, options.color);
   };
-  SentenceModules modules(options.path, print);
+  folder.modules = std::make_shared<SentenceModules>(options.path);
+  const SentenceModules &modules = *folder.modules;
+  modules.tellMistakes(print);
   ImageProcessor images(options.path, print);
   if ((modules.arePresent() && !modules.areRead()) || !images.isRight()) {
     return FolderStatus::Rejected;

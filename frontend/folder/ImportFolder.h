@@ -13,6 +13,7 @@
 
 #include "frontend/elaborate/Program.h"
 #include "frontend/folder/KeyReader.h"
+#include "frontend/folder/SentenceModules.h"
 
 #include <ostream>
 
@@ -40,6 +41,8 @@ struct ImportedFolder {
   std::string weights;
   /// Every file that was read, and `weights`.
   std::vector<std::string> files;
+  /// Also of a folder without any; null after a mistake before they are read.
+  std::shared_ptr<const SentenceModules> modules;
   std::vector<KeyFate> fates;
 };
 

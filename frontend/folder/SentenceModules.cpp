@@ -75,8 +75,7 @@ SentenceModules::open(const std::string &path) {
   return source;
 }
 
-SentenceModules::SentenceModules(const std::string &folder, const Print &print)
-    : folder(folder), print(print) {
+SentenceModules::SentenceModules(const std::string &folder) : folder(folder) {
   auto source = open("modules.json");
   if (!source) {
     return;
@@ -92,7 +91,13 @@ SentenceModules::SentenceModules(const std::string &folder, const Print &print)
     isRead = false;
   }
   if (list.diagnostics().hasErrors()) {
-    print(list.diagnostics());
+    mistakes.push_back(list.diagnostics());
+  }
+}
+
+void SentenceModules::tellMistakes(const Print &print) const {
+  for (const reader::Diagnostics &file : mistakes) {
+    print(file);
   }
 }
 
@@ -139,7 +144,7 @@ bool SentenceModules::readPooling(const Node &module, Config &list) {
   std::optional<Config> config = openModule(module, list);
   bool isRight = config && config->isRead() && readModes(*config);
   if (config && !isRight) {
-    print(config->diagnostics());
+    mistakes.push_back(config->diagnostics());
   }
   return isRight;
 }
@@ -154,7 +159,7 @@ bool SentenceModules::readDense(const Node &module, Config &list) {
   std::optional<DenseModule> layer =
       config && config->isRead() ? readDenseModule(*config) : std::nullopt;
   if (config && !layer) {
-    print(config->diagnostics());
+    mistakes.push_back(config->diagnostics());
   }
   if (!layer) {
     return false;

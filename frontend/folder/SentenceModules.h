@@ -36,12 +36,14 @@ class SentenceModules {
 public:
   using Print = std::function<void(const reader::Diagnostics &)>;
 
-  /// Reads the modules of `folder`; what is wrong is told to `print`.
-  SentenceModules(const std::string &folder, const Print &print);
+  /// Reads the modules of `folder`, each file once.
+  explicit SentenceModules(const std::string &folder);
 
   /// Whether the folder has modules.
   bool arePresent() const { return isPresent; }
   bool areRead() const { return isRead; }
+  /// Tells what is wrong with them.
+  void tellMistakes(const Print &print) const;
   /// What was read.
   const std::vector<std::string> &files() const { return paths; }
 
@@ -68,7 +70,7 @@ private:
                std::string_view name, Config &pooling);
 
   const std::string folder;
-  const Print print;
+  std::vector<reader::Diagnostics> mistakes;
   std::vector<std::string> paths;
   bool isPresent = false;
   bool isRead = false;

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "tools/hova/output/Files.h"
-#include "frontend/folder/SentenceModules.h"
 #include "runtime/FileUses.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
@@ -22,12 +21,12 @@ std::vector<NamedFile> inputFiles(const Arguments &arguments) {
 }
 
 FileUses::FileUses(const Arguments &arguments,
-                   const frontend::ImportedFolder *folder) {
+                   const frontend::ModelOptions &options) {
   StringRef weights = arguments.value(OPT_weights);
   reads(arguments.model(), "the description");
   reads(weights, "--weights");
   for (const std::string &file :
-       folder ? folder->files : std::vector<std::string>()) {
+       options.folder ? options.folder->files : std::vector<std::string>()) {
     reads(file, "of the model's folder");
   }
   if (!weights.empty()) {
@@ -36,13 +35,10 @@ FileUses::FileUses(const Arguments &arguments,
     // There need not be one.
     reads(sys::fs::is_regular_file(beside) ? beside.str() : "",
           "the configuration beside --weights");
-    // What is wrong with them is said where they are read.
-    frontend::SentenceModules modules(sys::path::parent_path(weights).str(),
-                                      [](const auto &) {});
-    for (const std::string &file : modules.files()) {
+    for (const std::string &file : options.modules->files()) {
       reads(file, "of the modules beside --weights");
     }
-    for (const auto &module : modules.tensors()) {
+    for (const auto &module : options.modules->tensors()) {
       reads(module.path, "of the modules beside --weights");
     }
   }

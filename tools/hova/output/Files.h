@@ -9,7 +9,7 @@
 
 #include "codegen/program/Compile.h"
 #include "codegen/reference/EvaluateFiles.h"
-#include "frontend/folder/ImportFolder.h"
+#include "frontend/Model.h"
 #include "tools/hova/options/Arguments.h"
 
 namespace hova::tool {
@@ -20,8 +20,8 @@ std::vector<NamedFile> inputFiles(const Arguments &arguments);
 class FileUses {
 public:
   /// With what every verb reads: the description or the files of a model's
-  /// folder, which is null for a description, weights and plugins.
-  FileUses(const Arguments &arguments, const frontend::ImportedFolder *folder);
+  /// folder, weights and plugins.
+  FileUses(const Arguments &arguments, const frontend::ModelOptions &options);
 
   /// `what` is for messages: an option, or "the description". An empty path is
   /// none.

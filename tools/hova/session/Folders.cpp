@@ -69,6 +69,7 @@ void openFolder(const Arguments &arguments, frontend::ModelOptions &options) {
     // Where there is none, opening the folder says what is wrong.
     options.weights =
         imported->weights.empty() ? folder.path : imported->weights;
+    options.modules = imported->modules;
     options.checkpoint =
         options.checkpoint.empty() ? imported->checkpoint : options.checkpoint;
   }

@@ -59,6 +59,10 @@ frontend::ModelOptions readModelOptions(const Arguments &arguments) {
     arguments.usageError("options '--weights' and '--init' exclude each other");
   }
   openFolder(arguments, options);
+  if (!options.weights.empty() && !options.modules) {
+    options.modules = std::make_shared<frontend::SentenceModules>(
+        llvm::sys::path::parent_path(options.weights).str());
+  }
   return options;
 }
 

@@ -64,8 +64,6 @@ public:
   /// The level that a dump is for, empty if it is for any.
   llvm::StringRef dumpedLevel();
 
-  /// The folder that the description was made of; null: there was none.
-  const frontend::ImportedFolder *folder() const { return imports.get(); }
   /// The files that the weights are in; those of an index are its shards.
   std::vector<std::string> weightFiles() const;
 

@@ -60,7 +60,8 @@ private:
   void readProduct();
   void nameFiles();
   void addPackage();
-  int checkFiles(llvm::ArrayRef<std::string> weightFiles);
+  int checkFiles(const frontend::ModelOptions &modelOptions,
+                 llvm::ArrayRef<std::string> weightFiles);
   int emitModule();
   int emitCode();
   int explain(CompiledModule &compiled);
@@ -107,8 +108,9 @@ void Compilation::addPackage() {
 }
 
 /// What is written is no input and no other output, and can be written.
-int Compilation::checkFiles(llvm::ArrayRef<std::string> weightFiles) {
-  FileUses uses(arguments, session.folder());
+int Compilation::checkFiles(const frontend::ModelOptions &modelOptions,
+                            llvm::ArrayRef<std::string> weightFiles) {
+  FileUses uses(arguments, modelOptions);
   for (const std::string &file : weightFiles) {
     uses.reads(file, "of --weights");
   }
@@ -386,7 +388,7 @@ int Compilation::run() {
   if (arguments.failed()) {
     return *arguments.failed();
   }
-  if (int status = checkFiles({})) {
+  if (int status = checkFiles(modelOptions, {})) {
     return status;
   }
   TimeTrace trace(arguments);
@@ -400,7 +402,7 @@ int Compilation::run() {
     return status;
   }
   // Shards are known only now.
-  if (int status = checkFiles(session.weightFiles())) {
+  if (int status = checkFiles(modelOptions, session.weightFiles())) {
     return status;
   }
   describeModel(arguments, session, options);

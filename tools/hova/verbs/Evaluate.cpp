@@ -14,8 +14,9 @@ using Tensors = llvm::SmallVector<HostTensor>;
 
 /// No output may take the place of what is read.
 static int checkFiles(const Arguments &arguments, Session &session,
+                      const frontend::ModelOptions &options,
                       ArrayRef<NamedFile> inputs) {
-  FileUses uses(arguments, session.folder());
+  FileUses uses(arguments, options);
   for (const std::string &file : session.weightFiles()) {
     uses.reads(file, "of --weights");
   }
@@ -81,7 +82,7 @@ int runEvaluate(Arguments &arguments) {
   if (int status = session.load(options, Session::Weights::Opened, storage)) {
     return status;
   }
-  if (int status = checkFiles(arguments, session, inputs)) {
+  if (int status = checkFiles(arguments, session, options, inputs)) {
     return status;
   }
   if (session.isAfter("assign")) {

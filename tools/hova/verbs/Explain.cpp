@@ -103,7 +103,7 @@ int Explanation::make() {
   if (arguments.failed()) {
     return *arguments.failed();
   }
-  FileUses uses(arguments, folder.get());
+  FileUses uses(arguments, modelOptions);
   uses.writesReports(arguments, options);
   if (int status = uses.check()) {
     return status;

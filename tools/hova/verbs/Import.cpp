@@ -20,7 +20,7 @@ int runImport(Arguments &arguments) {
     return *arguments.failed();
   }
   std::string output = arguments.value(OPT_o, "-").str();
-  FileUses uses(arguments, options.folder.get());
+  FileUses uses(arguments, options);
   uses.writes(output, "-o");
   if (int status = uses.check()) {
     return status;

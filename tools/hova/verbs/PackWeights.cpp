@@ -49,7 +49,7 @@ int runPackWeights(Arguments &arguments) {
   if (arguments.failed()) {
     return *arguments.failed();
   }
-  FileUses uses(arguments, modelOptions.folder.get());
+  FileUses uses(arguments, modelOptions);
   uses.writes(options.output, "-o");
   uses.writesReports(arguments, options);
   if (int status = uses.check()) {

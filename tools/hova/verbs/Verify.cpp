@@ -245,7 +245,7 @@ int runVerify(Arguments &arguments) {
   if (arguments.failed()) {
     return *arguments.failed();
   }
-  FileUses uses(arguments, modelOptions.folder.get());
+  FileUses uses(arguments, modelOptions);
   uses.writesReports(arguments, options);
   if (int status = uses.check()) {
     return status;

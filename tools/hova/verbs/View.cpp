@@ -34,7 +34,8 @@ public:
 
 private:
   void readOptions();
-  int checkFiles(llvm::ArrayRef<std::string> weightFiles);
+  int checkFiles(const frontend::ModelOptions &modelOptions,
+                 llvm::ArrayRef<std::string> weightFiles);
   int compile();
   int evaluate();
   llvm::json::Object gather();
@@ -68,8 +69,9 @@ void View::readOptions() {
   }
 }
 
-int View::checkFiles(llvm::ArrayRef<std::string> weightFiles) {
-  FileUses uses(arguments, session.folder());
+int View::checkFiles(const frontend::ModelOptions &modelOptions,
+                     llvm::ArrayRef<std::string> weightFiles) {
+  FileUses uses(arguments, modelOptions);
   for (const std::string &file : weightFiles) {
     uses.reads(file, "of --weights");
   }
@@ -198,7 +200,7 @@ int View::run() {
   if (arguments.failed()) {
     return *arguments.failed();
   }
-  if (int status = checkFiles({})) {
+  if (int status = checkFiles(modelOptions, {})) {
     return status;
   }
   if (arguments.has(OPT_benchmark_file)) {
@@ -216,7 +218,7 @@ int View::run() {
   int status = session.load(modelOptions, weights, options.storage);
   // Shards are known only now.
   if (status == Ok) {
-    status = checkFiles(session.weightFiles());
+    status = checkFiles(modelOptions, session.weightFiles());
   }
   if (status != Ok) {
     return status;
