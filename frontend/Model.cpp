@@ -7,6 +7,7 @@
 #include "frontend/Model.h"
 
 #include "frontend/folder/ConfigBeside.h"
+#include "frontend/folder/KeyErrors.h"
 #include "frontend/reader/FileKind.h"
 #include "frontend/reader/Suggest.h"
 #include "frontend/weights/FittingParameters.h"
@@ -28,6 +29,16 @@ void print(const Diagnostics &diagnostics, const ModelOptions &options,
   std::ostringstream text;
   diagnostics.print(text, options.format, options.color);
   errors << text.str();
+}
+
+/// Prints mistakes of a description, those that keys of a configuration make
+/// at their keys.
+void print(const Diagnostics &diagnostics, const ModelSpec &spec,
+           const DecidingKeys &keys, const ModelOptions &options,
+           llvm::raw_ostream &errors) {
+  KeyErrors told = tellAtKeys(diagnostics, spec, keys, options.overrides);
+  print(told.atKeys, options, errors);
+  print(told.others, options, errors);
 }
 
 /// Prints an error that has no place in the description; the result is
@@ -444,7 +455,11 @@ ModelStatus readModel(const ModelOptions &options, Model &model,
   if (options.warningsAreErrors) {
     diagnostics.promoteWarnings();
   }
-  print(diagnostics, options, errors);
+  if (diagnostics.hasErrors() && model.spec && options.folder) {
+    print(diagnostics, *model.spec, options.folder->deciding, options, errors);
+  } else {
+    print(diagnostics, options, errors);
+  }
   return diagnostics.hasErrors() ? ModelStatus::Rejected : ModelStatus::Ok;
 }
 
@@ -486,7 +501,7 @@ ModelStatus openWeights(const ModelOptions &options, Model &model,
   model.program = elaborate(
       *model.spec, withSource(options, best.source, true, model.configured),
       diagnostics);
-  if (best.source && !best.plan) {
+  if (best.source && !best.plan && !best.source->set.empty()) {
     std::string settings;
     for (const auto &[name, value] : best.source->set) {
       settings += " " + name + "=" + value.literal->str();
@@ -496,7 +511,7 @@ ModelStatus openWeights(const ModelOptions &options, Model &model,
                                " sets:" + reader::printable(settings));
   }
   if (!model.program) {
-    print(diagnostics, options, errors);
+    print(diagnostics, *model.spec, beside->deciding, options, errors);
     return ModelStatus::Rejected;
   }
   model.checkpoint = best.source ? best.source->name : "";

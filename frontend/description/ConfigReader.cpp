@@ -135,18 +135,26 @@ bool SpecReader::readConfigExpressions(const Node &node,
 /// else there is to say of them.
 bool SpecReader::readConfigValue(const Node &node,
                                  const ParameterSpec &parameter,
-                                 ConfigSetting &setting) {
+                                 ConfigSetting &keys) {
   const Node *value = &node;
   if (node.is(Node::Kind::Object)) {
-    checkKeys(node, {"value", "default", "null", "words"}, "a value of keys");
+    checkKeys(node, {"value", "default", "needed", "null", "words"},
+              "a value of keys");
     if (const Node *otherwise = node.get("default")) {
-      setting.otherwise = plainScalarOrList(*otherwise);
+      keys.otherwise = plainScalarOrList(*otherwise);
+    }
+    if (const Node *needed = node.get("needed")) {
+      auto when = setting(*needed, SettingKind::Boolean, parameterScope());
+      keys.needed = when ? when->expression : std::nullopt;
+      if (when && when->literal && when->literal->boolean) {
+        keys.otherwise.reset();
+      }
     }
     if (const Node *ofNull = node.get("null")) {
-      setting.ofNull = plainScalar(*ofNull);
+      keys.ofNull = plainScalar(*ofNull);
     }
     if (const Node *words = node.get("words")) {
-      readConfigWords(*words, parameter, setting);
+      readConfigWords(*words, parameter, keys);
     }
     value = node.get("value");
     if (!value) {
@@ -155,13 +163,13 @@ bool SpecReader::readConfigValue(const Node &node,
     }
   }
   if (value->is(Node::Kind::Array)) {
-    return readConfigExpressions(*value, setting);
+    return readConfigExpressions(*value, keys);
   }
   if (value->is(Node::Kind::String)) {
-    return readConfigExpression(*value, setting);
+    return readConfigExpression(*value, keys);
   }
-  setting.otherwise = plainScalar(*value);
-  return setting.otherwise.has_value();
+  keys.otherwise = plainScalar(*value);
+  return keys.otherwise.has_value();
 }
 
 std::vector<ConfigSetting> SpecReader::readConfigSettings(const Node &node,

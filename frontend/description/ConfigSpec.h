@@ -26,6 +26,8 @@ struct ConfigSetting {
   /// What the value is where a configuration lacks a key of each expression:
   /// what the library takes then.
   std::optional<Scalar> otherwise;
+  /// Of parameters before this one: where it holds, there is no such value.
+  std::optional<Expression> needed;
   /// What it is where a key that the expression reads is null.
   std::optional<Scalar> ofNull;
   /// What words of the library, or other values as they are printed, mean for

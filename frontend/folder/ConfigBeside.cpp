@@ -71,6 +71,7 @@ std::optional<ConfigBeside> readConfigBeside(
     modules.addTo(config);
     images.addTo(config);
     KeyReading reading = readKeys(spec, *beside.source, config, choices);
+    beside.deciding = std::move(reading.deciding);
     for (auto &[name, value] : reading.parameters) {
       beside.parameters.push_back(
           {name, value.str(), config.diagnostics().source().name()});

@@ -22,6 +22,7 @@ struct ConfigBeside {
   const CheckpointSpec *source = nullptr;
   /// What it decides.
   std::vector<ParameterOverride> parameters;
+  DecidingKeys deciding;
 };
 
 /// Reads the configuration beside `weights`, where `modules` are, unless

@@ -212,6 +212,7 @@ FolderStatus FolderImport::run() {
   checkOverrides(config, reading);
   checkSide(config, *checkpoint);
   folder.fates = std::move(reading.fates);
+  folder.deciding = std::move(reading.deciding);
   if (config.diagnostics().hasErrors()) {
     return failed(config.diagnostics());
   }

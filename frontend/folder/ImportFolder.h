@@ -44,6 +44,8 @@ struct ImportedFolder {
   /// Also of a folder without any; null after a mistake before they are read.
   std::shared_ptr<const SentenceModules> modules;
   std::vector<KeyFate> fates;
+  /// The keys that decide its parameters.
+  DecidingKeys deciding;
 };
 
 enum class FolderStatus { Ok, Rejected, Unreadable };

@@ -65,6 +65,7 @@ private:
   std::optional<Scalar> meaningOf(const ConfigSetting &setting,
                                   const Scalar &value);
   const Node *placeOf(const ConfigSetting &setting) const;
+  bool isNeeded(const ConfigSetting &setting) const;
   reader::Diagnostic &errorAt(const Node *place, const std::string &message);
   void put(const std::string &parameter, Scalar value);
 
@@ -136,6 +137,25 @@ const Expression &KeyReader::chosen(const ConfigSetting &setting) const {
   return setting.values.back();
 }
 
+/// Whether no other value stands for keys that are missing.
+bool KeyReader::isNeeded(const ConfigSetting &setting) const {
+  TextError failure;
+  auto valueOf = [&](std::string_view name) -> const Scalar * {
+    for (const auto &[parameter, value] : reading.parameters) {
+      if (parameter == name) {
+        return &value;
+      }
+    }
+    const std::optional<Scalar> &known =
+        spec.findParameter(name)->value.literal;
+    return known ? &*known : nullptr;
+  };
+  std::optional<Scalar> holds = setting.needed
+                                    ? setting.needed->evaluate(valueOf, failure)
+                                    : Scalar::ofBoolean(false);
+  return !holds || !holds->is(Scalar::Kind::Boolean) || holds->boolean;
+}
+
 /// The value of the expression, or what stands for it where a key is missing.
 std::optional<Scalar> KeyReader::evaluate(const ConfigSetting &setting) {
   if (setting.values.empty()) {
@@ -149,14 +169,18 @@ std::optional<Scalar> KeyReader::evaluate(const ConfigSetting &setting) {
       values.emplace(use.name, *added);
       continue;
     }
-    if (!node && !setting.otherwise) {
-      config.errorAtStart("key " + inQuotes(config.nameOf(use.name)) +
-                          " is missing: it decides parameter " +
-                          inQuotes(setting.parameter));
-      return std::nullopt;
+    if (!node && setting.otherwise && !isNeeded(setting)) {
+      return setting.otherwise;
     }
     if (!node) {
-      return setting.otherwise;
+      DecidingKey key =
+          decidingKey(config, use.name, setting.parameter, Scalar());
+      config.diagnostics().error(key.range,
+                                 "key " + inQuotes(key.key) +
+                                     " is missing: it decides parameter " +
+                                     inQuotes(setting.parameter),
+                                 key.pointer);
+      return std::nullopt;
     }
     if (node->is(Node::Kind::Null) && setting.ofNull) {
       return setting.ofNull;
@@ -236,9 +260,22 @@ void KeyReader::take(const ConfigSetting &setting) {
       names.push_back(setting.parameter);
     }
   }
-  if (std::optional<Scalar> value = valueOf(setting)) {
-    put(setting.parameter, std::move(*value));
+  std::optional<Scalar> value = valueOf(setting);
+  if (!value) {
+    return;
   }
+  std::vector<DecidingKey> &keys = reading.deciding.keys;
+  keys.erase(std::remove_if(keys.begin(), keys.end(),
+                            [&](const DecidingKey &key) {
+                              return key.parameter == setting.parameter;
+                            }),
+             keys.end());
+  if (!setting.values.empty()) {
+    for (const NameUse &use : chosen(setting).names()) {
+      keys.push_back(decidingKey(config, use.name, setting.parameter, *value));
+    }
+  }
+  put(setting.parameter, std::move(*value));
 }
 
 /// What the saved class decides; null if nothing, or nothing is known of it.
@@ -490,6 +527,7 @@ void KeyReader::checkIgnored() {
 }
 
 KeyReading KeyReader::run() {
+  reading.deciding.source = config.diagnostics().sharedSource();
   for (const auto &[other, object] : rules.insteadOf) {
     config.replace(object, other);
   }

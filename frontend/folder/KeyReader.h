@@ -13,7 +13,7 @@
 #define HOVA_FRONTEND_FOLDER_KEYREADER_H
 
 #include "frontend/description/ModelSpec.h"
-#include "frontend/folder/Config.h"
+#include "frontend/folder/DecidingKeys.h"
 
 namespace hova::frontend {
 
@@ -38,6 +38,7 @@ struct KeyReading {
   std::vector<std::pair<std::string, Scalar>> parameters;
   /// In the order of the file.
   std::vector<KeyFate> fates;
+  DecidingKeys deciding;
 };
 
 /// What `config` decides of the model `spec` by its source `source`, which has

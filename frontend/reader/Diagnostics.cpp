@@ -116,6 +116,11 @@ Diagnostic &Diagnostics::error(Range range, const std::string &message,
   return errors.back();
 }
 
+void Diagnostics::add(const Diagnostic &other) {
+  ++reported;
+  errors.push_back(other);
+}
+
 void Diagnostics::warning(Range range, std::string message,
                           std::string pointer) {
   if (warnings.size() < maxKept) {

@@ -102,6 +102,9 @@ public:
   Diagnostic &error(Range range, const std::string &message,
                     std::string pointer = "", const std::string &subject = "");
 
+  /// Adds an error of other messages about this source.
+  void add(const Diagnostic &other);
+
   /// Adds a warning.
   void warning(Range range, std::string message, std::string pointer);
 

@@ -270,6 +270,7 @@ Value configSchema() {
   Value plain = Object{{"anyOf", Array{literal, listOf(literal)}}};
   Object detailed = closed(Object{{"value", keys},
                                   {"default", std::move(plain)},
+                                  {"needed", either("boolean")},
                                   {"null", literal},
                                   {"words", mapOf(literal)}},
                            {"value"});

@@ -80,6 +80,35 @@ def test_value_of_another_kind(tmp_path):
         assert check(folder) == refused(folder, config, "hidden_size", message)
 
 
+IMPOSSIBLE = {
+    "heads": ({"num_attention_heads": 5}, "num_attention_heads", 'key "num_attention_heads" is 5, which decides parameter "heads": '
+              'multi_head_attention "encoder.0.attn" cannot split a width of 32 into 5 heads'),
+    "vocab": ({"vocab_size": 0}, "vocab_size", 'key "vocab_size" is 0, which decides parameter "vocab": the range [0, 0) '),
+    "eps": ({"layer_norm_eps": -1.0}, "layer_norm_eps", 'key "layer_norm_eps" is -1.0, which decides parameter "eps": "eps" must be'),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", IMPOSSIBLE)
+@pytest.mark.parametrize("is_beside", [False, True], ids=["folder", "beside weights"])
+def test_values_that_no_layer_can_have(case, is_beside, tmp_path):
+    """At their keys, each once, with the place in the description; also where a description reads them."""
+    changed, key, message = IMPOSSIBLE[case]
+    config = CONFIG | changed
+    folder = write_folder(tmp_path / "folder", config, tensors(CONFIG) if is_beside else None)
+    words = [SOURCE / "frontend/models/bert.json", "--weights", folder / "model.safetensors"] if is_beside else [folder]
+    said = check(*words)
+    line, column, _, _ = place(config, key)
+    assert said.startswith(f"{folder}/config.json:{line}:{column}: error: {message}")
+    assert said.count("error: ") == 1 and f"\n  at /{key}\n" in said
+    assert "  note: this is said at " in said and "/bert.json:" in said
+
+
+def test_a_mistake_of_the_command_stays_where_it_is(tmp_path):
+    folder = write_folder(tmp_path / "folder", CONFIG, None)
+    said = check(folder, "--set=length=0")
+    assert "config.json" not in said and "a dimension must be 1 to" in said
+
+
 def test_unknown_architecture(tmp_path):
     config = CONFIG | {"architectures": ["BertForQuestionAnswering"]}
     folder = write_folder(tmp_path / "folder", config, None)

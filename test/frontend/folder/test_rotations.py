@@ -75,8 +75,6 @@ REFUSED = {
     "longrope": ({"rope_type": "longrope", "short_factor": [1.0] * 12, "long_factor": [1.0] * 12}, 'got "longrope"'),
     "another kind": ({"rope_type": "spiral"}, 'got "spiral"'),
     "an unknown key": (YARN | {"mscale": 1.0}, 'nothing is known of key "rope_scaling.mscale"'),
-    "linear without a factor": ({"rope_type": "linear"}, "division by zero"),
-    "llama3 without edges": ({"rope_type": "llama3", "factor": 8.0, "original_max_position_embeddings": 64}, "division by zero"),
 }
 
 
@@ -85,3 +83,37 @@ def test_refused(case, tmp_path):
     scaling, message = REFUSED[case]
     done = hova("check", folder_of(tmp_path, KEYS | {"model_type": "llama", "rope_scaling": scaling}))
     assert done.returncode == 1 and message in done.stderr
+
+
+def test_a_factor_that_divides_is_named(tmp_path):
+    folder = folder_of(tmp_path, KEYS | {"model_type": "llama", "rope_scaling": {"rope_type": "linear", "factor": 0}})
+    done = hova("check", folder)
+    assert done.returncode == 1
+    assert 'config.json:13:15: error: key "rope_scaling.factor" is 0, which decides parameter "factor": division by zero, at element [0]\n' in done.stderr
+    assert "\n  at /rope_scaling/factor\n" in done.stderr and "this is said at " in done.stderr
+
+
+MISSING = {
+    "linear": ({"rope_type": "linear"}, "factor"),
+    "dynamic": ({"rope_type": "dynamic"}, "factor"),
+    "yarn": ({"rope_type": "yarn", "original_max_position_embeddings": 256}, "factor"),
+    "llama3 without edges": ({"rope_type": "llama3", "factor": 8.0, "original_max_position_embeddings": 64}, "low_freq_factor"),
+    "llama3 with one edge": (LLAMA3, "high_freq_factor"),
+}
+
+
+@pytest.mark.parametrize("name", ["rope_scaling", "rope_parameters"])
+@pytest.mark.parametrize("kind", TYPES)
+@pytest.mark.parametrize("case", MISSING)
+def test_a_missing_key_is_named(case, kind, name, tmp_path):
+    """As it would be called in the object of the file that has the others."""
+    scaling, key = MISSING[case]
+    scaling = {other: value for other, value in scaling.items() if other != key}
+    config = KEYS | {"model_type": kind, name: scaling}
+    folder = folder_of(tmp_path, config)
+    done = hova("check", folder)
+    lines = json.dumps(config, indent=2).splitlines()
+    line = lines.index(f'  "{name}": {{') + 1
+    column = lines[line - 1].index("{") + 1
+    assert done.returncode == 1
+    assert done.stderr.startswith(f'{folder}/config.json:{line}:{column}: error: key "{name}.{key}" is missing: it decides parameter "')
