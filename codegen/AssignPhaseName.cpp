@@ -5,6 +5,7 @@
 
 #include "codegen/Passes.h"
 #include "codegen/Pipeline.h"
+#include "mlir/IR/Verifier.h"
 
 using namespace mlir;
 
@@ -18,6 +19,12 @@ struct AssignPhaseNamePass final
   using Base::Base;
   void runOnOperation() override {
     getOperation()->setAttr(kPhaseAttr, StringAttr::get(&getContext(), phase));
+    // The whole program is verified after a pass that may have changed it.
+    // Here one attribute of the module did.
+    if (failed(mlir::verify(getOperation(), /*verifyRecursively=*/false))) {
+      signalPassFailure();
+    }
+    markAllAnalysesPreserved();
   }
 };
 } // namespace

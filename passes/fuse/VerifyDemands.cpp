@@ -20,6 +20,7 @@ struct VerifyDemandsPass final
     : impl::VerifyDemandsPassBase<VerifyDemandsPass> {
   using Base::Base;
   void runOnOperation() override {
+    markAllAnalysesPreserved();
     bool failed = false;
     getOperation().walk([&](Operation *op) {
       std::optional<SiteVerdict> verdict = siteVerdictOf(op);

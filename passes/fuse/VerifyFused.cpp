@@ -40,6 +40,7 @@ namespace {
 struct VerifyFusedPass final : impl::VerifyFusedPassBase<VerifyFusedPass> {
   using Base::Base;
   void runOnOperation() override {
+    markAllAnalysesPreserved();
     auto main = getOperation().lookupSymbol<func::FuncOp>("main");
     if (!main || main.isExternal()) {
       return;

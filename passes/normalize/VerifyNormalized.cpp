@@ -18,6 +18,7 @@ struct VerifyNormalizedPass final
     : impl::VerifyNormalizedPassBase<VerifyNormalizedPass> {
   using Base::Base;
   void runOnOperation() override {
+    markAllAnalysesPreserved();
     llvm::StringSet<> stored;
     bool failed = false;
     getOperation().walk([&](StoreWeightOp op) {

@@ -79,6 +79,7 @@ struct VerifyTiledPass final : impl::VerifyTiledPassBase<VerifyTiledPass> {
   }
 
   void runOnOperation() override {
+    markAllAnalysesPreserved();
     auto main = getOperation().lookupSymbol<func::FuncOp>("main");
     if (main && !main.isExternal() && failed(checkMain(main))) {
       return signalPassFailure();

@@ -14,6 +14,7 @@ struct VerifyLoweredPass final
     : impl::VerifyLoweredPassBase<VerifyLoweredPass> {
   using Base::Base;
   void runOnOperation() override {
+    markAllAnalysesPreserved();
     bool failed = false;
     getOperation()->walk([&](Operation *op) {
       if (!isa<LLVM::LLVMDialect>(op->getDialect()) && !isa<ModuleOp>(op)) {

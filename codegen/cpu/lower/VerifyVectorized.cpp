@@ -47,6 +47,7 @@ struct VerifyVectorizedPass final
     : impl::VerifyVectorizedPassBase<VerifyVectorizedPass> {
   using Base::Base;
   void runOnOperation() override {
+    markAllAnalysesPreserved();
     bool failed = false;
     for (auto function : getOperation().getOps<func::FuncOp>()) {
       bool inKernel = isKernelFunction(function);

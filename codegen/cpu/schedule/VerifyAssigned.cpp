@@ -28,6 +28,7 @@ struct VerifyAssignedPass final
     : impl::VerifyAssignedPassBase<VerifyAssignedPass> {
   using Base::Base;
   void runOnOperation() override {
+    markAllAnalysesPreserved();
     WalkResult walked = getOperation().walk([](KernelOp kernel) {
       bool bad = failed(CpuSchedule::of(kernel)) ||
                  failed(checkRowTables(kernel)) || failed(checkStages(kernel));

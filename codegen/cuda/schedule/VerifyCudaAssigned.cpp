@@ -17,6 +17,7 @@ struct VerifyCudaAssignedPass final
     : impl::VerifyCudaAssignedPassBase<VerifyCudaAssignedPass> {
   using Base::Base;
   void runOnOperation() override {
+    markAllAnalysesPreserved();
     WalkResult walked = getOperation().walk([](KernelOp kernel) {
       if (failed(CudaKernelCode().checkSchedule(kernel))) {
         return WalkResult::interrupt();
