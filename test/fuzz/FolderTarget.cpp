@@ -6,6 +6,7 @@
 
 #include "Targets.h"
 #include "frontend/folder/ImportFolder.h"
+#include "frontend/folder/KeyErrors.h"
 #include "frontend/weights/TensorFile.h"
 
 #include <cassert>
@@ -120,6 +121,12 @@ void readFolder(std::string_view input) {
   assert(spec && !diagnostics.hasErrors());
   assert(!spec->checkpoints[0].config && spec->checkpoints[0].set.empty());
   elaborate(*spec, {}, diagnostics);
+  KeyErrors told = tellAtKeys(diagnostics, *spec, imported.deciding, {});
+  assert((told.atKeys.hasErrors() || told.others.hasErrors()) ==
+             diagnostics.hasErrors() &&
+         "a mistake is told at its key, or where it is");
+  told.atKeys.print(errors);
+  told.others.print(errors);
   if (!imported.weights.empty()) {
     llvm::consumeError(TensorFile::open(imported.weights).takeError());
   }
