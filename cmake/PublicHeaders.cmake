@@ -52,8 +52,9 @@ set(HOVA_INCLUDED_HEADERS
   codegen/cpu/CpuFacts.h
   codegen/cpu/CpuSchedule.h
   codegen/cuda/HovaCudaDialect.h
-  codegen/cuda/ProductFacts.h
-  codegen/cuda/Sm80.h
+  codegen/cuda/facts/AllGpus.h
+  codegen/cuda/facts/GpuFacts.h
+  codegen/cuda/facts/ProductFacts.h
   dialect/Placement.h
   dialect/Schedule.h
   dialect/WeightLayout.h

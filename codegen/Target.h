@@ -23,7 +23,7 @@ public:
   virtual FuseOptions getFuseOptions() const = 0;
 
   /// Adds passes to the phase `fuse` that form kernels of a kind of their own,
-  /// before rows are fused.
+  /// or say what policies ask, before rows are fused.
   virtual void addKernelForms(PhaseBuilder &) const {}
 
   // The builders of the phases that depend on the machine. Each ends with the

@@ -4,7 +4,6 @@
 #include "codegen/cuda/CudaTarget.h"
 #include "codegen/cuda/DeviceProgram.h"
 #include "codegen/cuda/Passes.h"
-#include "codegen/cuda/Sm80.h"
 #include "mlir/Transforms/Passes.h"
 #include "passes/tile/Passes.h"
 
@@ -16,7 +15,14 @@ FuseOptions CudaTarget::getFuseOptions() const {
   return {"#hova_cuda.fusion", /*columnGroupWidth=*/1};
 }
 
+/// Kernels are formed for the first level of a program; policies ask the module
+/// which it is.
+void CudaTarget::addKernelForms(PhaseBuilder &phase) const {
+  phase.add(createAssignGpuPass({gpu.name.str()}));
+}
+
 void CudaTarget::buildAssignPhase(PhaseBuilder &phase) const {
+  phase.add(createAssignGpuPass({gpu.name.str()}));
   phase.add(createAssignCudaSchedulePass());
   phase.addCheck(createVerifyCudaAssignedPass());
 }
@@ -46,6 +52,6 @@ LogicalResult CudaTarget::checkCode(ModuleOp code) const {
   return success(succeeded(readDeviceProgram(code)));
 }
 
-int64_t CudaTarget::getFlopsPerByte() const { return kFlopsPerByte; }
+int64_t CudaTarget::getFlopsPerByte() const { return gpu.flopsPerByte; }
 
 } // namespace hova

@@ -5,19 +5,26 @@
 #define HOVA_CODEGEN_CUDA_CUDATARGET_H
 
 #include "codegen/Target.h"
+#include "codegen/cuda/facts/GpuFacts.h"
 
 namespace hova {
 
-/// Kernels for GPUs of compute capability 8.0 and later.
+/// Kernels for GPUs of one level.
 class CudaTarget final : public Target {
 public:
+  explicit CudaTarget(const GpuFacts &gpu) : gpu(gpu) {}
+
   FuseOptions getFuseOptions() const override;
+  void addKernelForms(PhaseBuilder &phase) const override;
   void buildAssignPhase(PhaseBuilder &phase) const override;
   void buildTilePhase(PhaseBuilder &phase) const override;
   void buildVectorizePhase(PhaseBuilder &phase) const override;
   void buildTargetPhase(PhaseBuilder &phase) const override;
   llvm::LogicalResult checkCode(mlir::ModuleOp code) const override;
   int64_t getFlopsPerByte() const override;
+
+private:
+  const GpuFacts &gpu;
 };
 
 } // namespace hova

@@ -3,7 +3,7 @@
 
 #include "codegen/cuda/DeviceProgram.h"
 #include "codegen/cuda/HovaCudaDialect.h"
-#include "codegen/cuda/Sm80.h"
+#include "codegen/cuda/facts/GpuFacts.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "passes/tile/ProgramAttrs.h"
 
@@ -16,13 +16,14 @@ static FailureOr<DeviceKernel> readKernel(LLVM::LLVMFuncOp function) {
   auto threads = function->getAttrOfType<DenseI32ArrayAttr>(
       NVVM::NVVMDialect::getReqntidAttrName());
   auto bytes = function->getAttrOfType<IntegerAttr>(kGroupBytesAttr);
+  int64_t most = gpuOf(function).groupBytes;
   if (!function->hasAttr(NVVM::NVVMDialect::getKernelFuncAttrName()) ||
       function.isExternal() || !threads || threads.size() != 1 ||
       threads[0] < 1 || threads[0] > kMostThreads || !bytes ||
-      bytes.getInt() < 0 || bytes.getInt() > kMostGroupBytes) {
+      bytes.getInt() < 0 || bytes.getInt() > most) {
     return function.emitOpError("expects a kernel with a body, its threads "
                                 "along one axis, and '")
-           << kGroupBytesAttr << "' from 0 to " << kMostGroupBytes;
+           << kGroupBytesAttr << "' from 0 to " << most;
   }
   return DeviceKernel{function, threads[0], bytes.getInt()};
 }

@@ -3,7 +3,7 @@
 
 #include "codegen/cuda/HovaCudaDialect.h"
 #include "codegen/cuda/Recipe.h"
-#include "codegen/cuda/Sm80.h"
+#include "codegen/cuda/facts/GpuFacts.h"
 #include "dialect/program/ProgramOps.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "passes/Units.h"
@@ -21,6 +21,21 @@ void hova::HovaCudaDialect::initialize() {
 #define GET_ATTRDEF_LIST
 #include "codegen/cuda/HovaCudaAttrs.cpp.inc"
       >();
+}
+
+mlir::LogicalResult
+hova::HovaCudaDialect::verifyOperationAttribute(Operation *op,
+                                                NamedAttribute attribute) {
+  if (attribute.getName() != kGpuAttr) {
+    return success();
+  }
+  auto name = dyn_cast<StringAttr>(attribute.getValue());
+  if (!isa<ModuleOp>(op) || !name || !findGpu(name)) {
+    return op->emitOpError("expects '")
+           << kGpuAttr << "' on a module, and one of " << getGpuNames()
+           << ", got " << attribute.getValue();
+  }
+  return success();
 }
 
 namespace hova {

@@ -13,9 +13,13 @@ def HovaCuda_Dialect : Dialect {
   let cppNamespace = "::hova";
   let summary = "what the CUDA target says of kernels";
   let description = [{
-    Attributes that the CUDA target puts on kernels and on their launches.
+    Attributes that the CUDA target puts on kernels and on their launches, and
+    one on a module: `hova_cuda.gpu = "sm_86"` names the level of GPUs whose
+    figures its code goes by (codegen/cuda/facts/GpuFacts.h). It is one of those
+    that are known.
   }];
   let useDefaultAttributePrinterParser = 1;
+  let hasOperationAttrVerify = 1;
 }
 
 def HovaCuda_ScheduleAttr : AttrDef<HovaCuda_Dialect, "CudaSchedule",

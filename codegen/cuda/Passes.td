@@ -235,6 +235,28 @@ def LowerToEmulationPass : Pass<"hova-lower-to-emulation", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
 }
 
+def AssignGpuPass : Pass<"hova-assign-gpu", "::mlir::ModuleOp"> {
+  let summary = "Say which GPU a program is for";
+  let description = [{
+    After: the module names the level of GPUs whose figures policies, recipes and
+    the lowering go by (codegen/cuda/facts/GpuFacts.h), instead of one that it may
+    have named before. Nothing else changes.
+
+    ```mlir
+    module {
+    }
+    ```
+    becomes, with `gpu=sm_86`,
+    ```mlir
+    module attributes {hova_cuda.gpu = "sm_86"} {
+    }
+    ```
+  }];
+  let options = [Option<"gpu", "gpu", "std::string", "\"sm_80\"",
+    "The name of the level, as after --gpu-arch.">];
+  let dependentDialects = ["::hova::HovaCudaDialect"];
+}
+
 def AssignCudaSchedulePass
     : Pass<"hova-assign-cuda-schedule", "::mlir::ModuleOp"> {
   let summary = "Choose tiles and layouts for a GPU";

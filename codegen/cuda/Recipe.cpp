@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "codegen/cuda/Recipe.h"
-#include "codegen/cuda/Sm80.h"
+#include "codegen/cuda/facts/GpuFacts.h"
 #include "dialect/Shapes.h"
 #include "passes/Columns.h"
 #include "passes/Units.h"
@@ -186,8 +186,8 @@ bool canHoldHalves(CudaScheduleAttr schedule) {
   return schedule.getColumns() % (columns * schedule.getColumnWarps()) == 0;
 }
 
-bool fitsGroup(int64_t elements, Type element) {
-  return elements * element.getIntOrFloatBitWidth() / 8 <= kMostGroupBytes;
+bool fitsGroup(const GpuFacts &gpu, int64_t elements, Type element) {
+  return elements * element.getIntOrFloatBitWidth() / 8 <= gpu.groupBytes;
 }
 
 Grid gridOf(Operation *anchor, CudaScheduleAttr schedule) {

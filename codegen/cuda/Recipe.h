@@ -26,6 +26,7 @@ namespace hova {
 
 class GroupEmitter;
 struct GroupPlace;
+struct GpuFacts;
 
 /// Blocks of a launch along each axis.
 struct Grid {
@@ -72,7 +73,7 @@ bool canHoldSums(CudaScheduleAttr schedule);
 bool canHoldHalves(CudaScheduleAttr schedule);
 
 /// Whether the shared memory of a block can hold so many elements of a type.
-bool fitsGroup(int64_t elements, mlir::Type element);
+bool fitsGroup(const GpuFacts &gpu, int64_t elements, mlir::Type element);
 
 /// Its grid under a schedule.
 Grid gridOf(mlir::Operation *anchor, CudaScheduleAttr schedule);

@@ -11,7 +11,7 @@
 #include "codegen/cpu/recipes/Recipes.h"
 #include "codegen/cuda/HovaCudaDialect.h"
 #include "codegen/cuda/Passes.h"
-#include "codegen/cuda/Sm80.h"
+#include "codegen/cuda/facts/GpuFacts.h"
 #include "codegen/cuda/link/CudaProgram.h"
 #include "codegen/cuda/recipes/Recipes.h"
 #include "llvm/ADT/SetVector.h"
@@ -55,10 +55,11 @@ makeCpu(const TargetFacts &facts, const TargetChoice &choice) {
 template <CudaMachine machine>
 static llvm::Expected<std::shared_ptr<const ProgramTarget>>
 makeCuda(const TargetFacts &facts, const TargetChoice &choice) {
-  if (choice.gpuArch != kGpuArch) {
-    return llvm::createStringError("option '--gpu-arch': expects '" + kGpuArch +
-                                   "', whose code later GPUs run too, got '" +
-                                   choice.gpuArch + "'");
+  const GpuFacts *gpu = findGpu(choice.gpuArch);
+  if (!gpu) {
+    return llvm::createStringError("option '--gpu-arch': expects one of " +
+                                   getGpuNames() + ", got '" + choice.gpuArch +
+                                   "'");
   }
   // A bare name would mean a file of the current folder, or one of PATH.
   if (!choice.ptxas.empty() && choice.ptxas != kNoPtxas &&
@@ -72,8 +73,7 @@ makeCuda(const TargetFacts &facts, const TargetChoice &choice) {
     return llvm::createStringError("option '--ptxas': '" + choice.ptxas +
                                    "' is no program that can be run");
   }
-  return std::make_shared<CudaProgram>(facts, machine, choice.gpuArch,
-                                       choice.ptxas);
+  return std::make_shared<CudaProgram>(facts, machine, *gpu, choice.ptxas);
 }
 
 static void registerCpu(mlir::DialectRegistry &registry) {

@@ -72,18 +72,19 @@ TARGET_FOLDERS = {
     "codegen/program": {"codegen", "codegen/reference"},
     "codegen/targets": {
         *("codegen", "codegen/cpu", "codegen/cpu/link", "codegen/cpu/recipes"),
-        *("codegen/cuda", "codegen/cuda/link", "codegen/cuda/recipes"),
+        *("codegen/cuda", "codegen/cuda/facts", "codegen/cuda/link", "codegen/cuda/recipes"),
     },
     "codegen/cpu": {"codegen"},
     "codegen/cpu/recipes": {"codegen/cpu"},
     "codegen/cpu/schedule": {"codegen/cpu", "codegen/cpu/recipes"},
     "codegen/cpu/lower": {"codegen", "codegen/cpu", "codegen/reference"},
     "codegen/cpu/link": {"codegen/cpu", "codegen/program"},
-    "codegen/cuda": {"codegen"},
-    "codegen/cuda/lower": {"codegen", "codegen/cuda", "codegen/reference"},
-    "codegen/cuda/recipes": {"codegen/cuda"},
-    "codegen/cuda/schedule": {"codegen/cuda", "codegen/cuda/recipes"},
-    "codegen/cuda/link": {"codegen", "codegen/cuda", "codegen/cuda/lower", "codegen/program"},
+    "codegen/cuda": {"codegen", "codegen/cuda/facts"},
+    "codegen/cuda/facts": set(),
+    "codegen/cuda/lower": {"codegen", "codegen/cuda", "codegen/cuda/facts", "codegen/reference"},
+    "codegen/cuda/recipes": {"codegen/cuda", "codegen/cuda/facts"},
+    "codegen/cuda/schedule": {"codegen/cuda", "codegen/cuda/facts", "codegen/cuda/recipes"},
+    "codegen/cuda/link": {"codegen", "codegen/cuda", "codegen/cuda/facts", "codegen/cuda/lower", "codegen/program"},
 }
 
 LIBRARIES = ("tools/inspect", "tools/page", "tools/plugins")
@@ -395,7 +396,7 @@ def test_one_table_has_the_words_of_targets():
 
 
 # What holds the figures of the machine that a target is for, and the sizes that were chosen for it.
-FACTS = ("codegen/cpu/CpuFacts.h", "codegen/cuda/Sm80.h", "codegen/cuda/ProductFacts.h")
+FACTS = ("codegen/cpu/CpuFacts.h", "codegen/cuda/facts/AllGpus.h", "codegen/cuda/facts/GpuFacts.h", "codegen/cuda/facts/Gpus.cpp", "codegen/cuda/facts/ProductFacts.h")
 
 # Constants elsewhere that are no figures of a machine, and what they are.
 NO_FIGURES = {

@@ -5,8 +5,8 @@
 #include "codegen/HostMachine.h"
 #include "codegen/Passes.h"
 #include "codegen/cuda/CudaTarget.h"
-#include "codegen/cuda/Occupancy.h"
 #include "codegen/cuda/Passes.h"
+#include "codegen/cuda/facts/Occupancy.h"
 #include "codegen/cuda/link/DeviceCode.h"
 #include "codegen/cuda/link/Disassembly.h"
 #include "codegen/cuda/link/Ptx.h"
@@ -55,9 +55,9 @@ static llvm::Expected<std::string> makeObject(llvm::Module &module) {
 namespace {
 class CudaCode final : public ProgramCode {
 public:
-  CudaCode(MLIRContext *context, CudaMachine machine, StringRef chip,
+  CudaCode(MLIRContext *context, CudaMachine machine, const GpuFacts &gpu,
            StringRef ptxas, const CompileOptions &options)
-      : context(context), machine(machine), chip(chip), ptxas(ptxas),
+      : context(context), machine(machine), gpu(gpu), ptxas(ptxas),
         options(options) {}
 
   void add(ModuleOp code, size_t) override {
@@ -65,7 +65,7 @@ public:
   }
 
   std::vector<LevelCode> describeLevels() const override {
-    return {{chip, 0, "", "", deviceName()}};
+    return {{gpu.name.str(), 0, "", "", deviceName()}};
   }
 
   FailureOr<SmallVector<std::string>>
@@ -121,7 +121,8 @@ private:
 
   MLIRContext *context;
   CudaMachine machine;
-  std::string chip, ptxas;
+  const GpuFacts &gpu;
+  std::string ptxas;
   const CompileOptions &options;
   OwningOpRef<ModuleOp> whole;
   llvm::LLVMContext llvmContext;
@@ -136,7 +137,7 @@ private:
 
 /// Machine code that is known to hold all kernels.
 llvm::Expected<MachineCode> CudaCode::assembleBy(StringRef path) {
-  llvm::Expected<MachineCode> made = assemblePtx(path, ptx, chip);
+  llvm::Expected<MachineCode> made = assemblePtx(path, ptx, gpu);
   for (const DeviceKernel &kernel : program->kernels) {
     LLVM::LLVMFuncOp function = kernel.function;
     StringRef name = function.getName();
@@ -190,7 +191,7 @@ llvm::Error CudaCode::assemble() {
   if (machine == CudaMachine::Emulated) {
     return llvm::Error::success();
   }
-  auto text = translateToPtx(code(), chip);
+  auto text = translateToPtx(code(), gpu);
   if (!text) {
     return llvm::createStringError(std::errc::executable_format_error, "%s",
                                    llvm::toString(text.takeError()).c_str());
@@ -207,10 +208,10 @@ llvm::Error CudaCode::assemble() {
 
 llvm::Expected<std::string> CudaCode::generateUnit(DescribeFunction describe) {
   if (options.emit == EmitKind::Assembly) {
-    return translateToPtx(code(), chip);
+    return translateToPtx(code(), gpu);
   }
   if (options.emit == EmitKind::LLVM) {
-    return translateToLlvm(code(), chip);
+    return translateToLlvm(code(), gpu);
   }
   if (options.emit == EmitKind::MachineCode) {
     return machineCode->bytes;
@@ -223,9 +224,7 @@ llvm::Expected<std::string> CudaCode::generateUnit(DescribeFunction describe) {
     }
     module = std::move(*emulated);
   }
-  int64_t capability = 0;
-  StringRef(chip).drop_front(3).getAsInteger(10, capability);
-  addDeviceCode(*module, deviceName(), *program, capability, ptx,
+  addDeviceCode(*module, deviceName(), *program, gpu.capability, ptx,
                 machineCode ? &*machineCode : nullptr);
   finishSymbols(*module);
   describe(*module);
@@ -244,7 +243,7 @@ KernelUse CudaCode::useOf(const DeviceKernel &kernel) const {
     needs.groupBytes += use.code->sharedBytes;
     needs.registers = use.code->registers;
   }
-  Occupancy occupancy = getOccupancy(needs);
+  Occupancy occupancy = getOccupancy(gpu, needs);
   use.blocks = occupancy.blocks;
   use.limits = std::move(occupancy.limits);
   return use;
@@ -261,7 +260,8 @@ static int64_t bytesOf(ValueRange buffers) {
 }
 
 /// Adds what a disassembler tells of the kernels.
-static void addMainLoops(DeviceReport &report, StringRef cubin) {
+static void addMainLoops(DeviceReport &report, const GpuFacts &gpu,
+                         StringRef cubin) {
   auto loops = countMainLoops(report.assemblerPath, cubin);
   if (!loops) {
     report.withoutLoops = llvm::toString(loops.takeError());
@@ -270,14 +270,15 @@ static void addMainLoops(DeviceReport &report, StringRef cubin) {
   for (KernelUse &use : report.kernels) {
     if (auto loop = loops->find(use.name); loop != loops->end()) {
       use.loop = loop->second;
+      use.loop->moveTime = gpu.moveTime();
     }
   }
 }
 
 DeviceReport CudaCode::report() {
   DeviceReport report;
-  report.arch = chip;
-  report.processors.assign(std::begin(kProcessors), std::end(kProcessors));
+  report.arch = gpu.name.str();
+  report.processors.assign(gpu.processors.begin(), gpu.processors.end());
   report.withoutCode = withoutCode;
   if (machineCode) {
     report.assembler = machineCode->assembler;
@@ -296,19 +297,19 @@ DeviceReport CudaCode::report() {
     use.bytes = bytesOf(op.getBuffers());
   }
   if (machineCode && options.reportLoops) {
-    addMainLoops(report, machineCode->bytes);
+    addMainLoops(report, gpu, machineCode->bytes);
   }
   return report;
 }
 
 std::shared_ptr<const Target> CudaProgram::getTarget(size_t) const {
-  return std::make_shared<CudaTarget>();
+  return std::make_shared<CudaTarget>(gpu);
 }
 
 std::unique_ptr<ProgramCode>
 CudaProgram::makeCode(MLIRContext *context,
                       const CompileOptions &options) const {
-  return std::make_unique<CudaCode>(context, machine, chip, ptxas, options);
+  return std::make_unique<CudaCode>(context, machine, gpu, ptxas, options);
 }
 
 } // namespace hova

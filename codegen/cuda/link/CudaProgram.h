@@ -4,6 +4,7 @@
 #ifndef HOVA_CODEGEN_CUDA_LINK_CUDAPROGRAM_H
 #define HOVA_CODEGEN_CUDA_LINK_CUDAPROGRAM_H
 
+#include "codegen/cuda/facts/GpuFacts.h"
 #include "codegen/program/ProgramTarget.h"
 
 namespace hova {
@@ -19,17 +20,18 @@ inline constexpr llvm::StringLiteral kNoPtxas = "none";
 
 class CudaProgram final : public ProgramTarget {
 public:
-  /// `chip` is LLVM's name of an architecture, such as "sm_80", and `ptxas` the
-  /// path of what makes machine code for it: empty for what is found, and
-  /// `kNoPtxas` for none.
-  CudaProgram(const TargetFacts &facts, CudaMachine machine, std::string chip,
-              std::string ptxas = "")
-      : ProgramTarget(facts), machine(machine), chip(std::move(chip)),
+  /// `ptxas` is the path of what makes machine code for `gpu`: empty for what
+  /// is found, and `kNoPtxas` for none.
+  CudaProgram(const TargetFacts &facts, CudaMachine machine,
+              const GpuFacts &gpu, std::string ptxas = "")
+      : ProgramTarget(facts), machine(machine), gpu(gpu),
         ptxas(std::move(ptxas)) {}
 
-  std::vector<std::string> getLevels() const override { return {chip}; }
+  std::vector<std::string> getLevels() const override {
+    return {gpu.name.str()};
+  }
   std::shared_ptr<const ProgramTarget> withFirstLevel() const override {
-    return std::make_shared<CudaProgram>(getFacts(), machine, chip, ptxas);
+    return std::make_shared<CudaProgram>(getFacts(), machine, gpu, ptxas);
   }
   std::shared_ptr<const Target> getTarget(size_t level) const override;
   std::string getRuntime() const override {
@@ -42,7 +44,8 @@ public:
 
 private:
   CudaMachine machine;
-  std::string chip, ptxas;
+  const GpuFacts &gpu;
+  std::string ptxas;
 };
 
 } // namespace hova

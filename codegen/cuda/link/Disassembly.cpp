@@ -12,7 +12,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "codegen/cuda/link/Disassembly.h"
-#include "codegen/cuda/Sm80.h"
 #include "codegen/program/Process.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/StringExtras.h"
@@ -78,7 +77,6 @@ std::optional<MainLoop> KernelCode::countMainLoop() const {
   size_t shortest = 0;
   for (const Loop &loop : loops) {
     MainLoop mainLoop;
-    mainLoop.moveTime = kMoveTime;
     for (StringRef opcode :
          ArrayRef(opcodes).slice(loop.begin, loop.end - loop.begin)) {
       int64_t &count = opcode == "HMMA"     ? mainLoop.products

@@ -17,7 +17,7 @@ namespace hova {
 llvm::Expected<llvm::StringMap<MainLoop>> countMainLoops(llvm::StringRef ptxas,
                                                          llvm::StringRef cubin);
 
-/// The same of the text of `nvdisasm -c`.
+/// The same of the text of `nvdisasm -c`, which knows no times.
 llvm::StringMap<MainLoop> readMainLoops(llvm::StringRef text);
 
 } // namespace hova

@@ -24,9 +24,6 @@ void LLVMInitializeNVPTXAsmPrinter();
 
 namespace hova {
 
-/// The version of PTX that has all instructions of sm_80 in use here.
-static constexpr llvm::StringLiteral kPtxVersion = "+ptx80";
-
 /// The back end, once. Addresses of shared memory have 32 bits; the switch is
 /// an option of LLVM's command line alone.
 static llvm::Error initialize() {
@@ -56,7 +53,7 @@ struct DeviceModule {
 };
 } // namespace
 
-static llvm::Error translate(ModuleOp module, StringRef chip,
+static llvm::Error translate(ModuleOp module, const GpuFacts &gpu,
                              DeviceModule &device) {
   if (llvm::Error error = initialize()) {
     return error;
@@ -69,7 +66,7 @@ static llvm::Error translate(ModuleOp module, StringRef chip,
     return llvm::createStringError(message);
   }
   device.machine.reset(target->createTargetMachine(
-      triple, chip, kPtxVersion, {}, std::nullopt, std::nullopt,
+      triple, gpu.name, gpu.ptxVersion, {}, std::nullopt, std::nullopt,
       llvm::CodeGenOptLevel::Aggressive));
   DialectRegistry registry;
   registerBuiltinDialectTranslation(registry);
@@ -85,9 +82,10 @@ static llvm::Error translate(ModuleOp module, StringRef chip,
   return llvm::Error::success();
 }
 
-llvm::Expected<std::string> translateToPtx(ModuleOp module, StringRef chip) {
+llvm::Expected<std::string> translateToPtx(ModuleOp module,
+                                           const GpuFacts &gpu) {
   DeviceModule device;
-  if (llvm::Error error = translate(module, chip, device)) {
+  if (llvm::Error error = translate(module, gpu, device)) {
     return error;
   }
   llvm::SmallString<0> text;
@@ -101,9 +99,10 @@ llvm::Expected<std::string> translateToPtx(ModuleOp module, StringRef chip) {
   return std::string(text);
 }
 
-llvm::Expected<std::string> translateToLlvm(ModuleOp module, StringRef chip) {
+llvm::Expected<std::string> translateToLlvm(ModuleOp module,
+                                            const GpuFacts &gpu) {
   DeviceModule device;
-  if (llvm::Error error = translate(module, chip, device)) {
+  if (llvm::Error error = translate(module, gpu, device)) {
     return error;
   }
   std::string text;

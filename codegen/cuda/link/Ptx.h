@@ -4,6 +4,7 @@
 #ifndef HOVA_CODEGEN_CUDA_LINK_PTX_H
 #define HOVA_CODEGEN_CUDA_LINK_PTX_H
 
+#include "codegen/cuda/facts/GpuFacts.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/Support/Error.h"
 #include <string>
@@ -11,13 +12,13 @@
 namespace hova {
 
 /// The text that LLVM's back end makes of kernels in the LLVM and NVVM dialects
-/// for one chip, as in `sm_80`. An error says what could not be translated.
+/// for a GPU. An error says what could not be translated.
 llvm::Expected<std::string> translateToPtx(mlir::ModuleOp module,
-                                           llvm::StringRef chip);
+                                           const GpuFacts &gpu);
 
 /// The LLVM IR that this text is made from.
 llvm::Expected<std::string> translateToLlvm(mlir::ModuleOp module,
-                                            llvm::StringRef chip);
+                                            const GpuFacts &gpu);
 
 } // namespace hova
 

@@ -123,7 +123,7 @@ static StringMap<MachineCodeUse> readReport(StringRef text) {
 //===----------------------------------------------------------------------===//
 
 static Expected<MachineCode> assemble(StringRef ptxas, StringRef ptx,
-                                      StringRef chip) {
+                                      const GpuFacts &gpu) {
   Expected<std::string> version = readVersion(ptxas);
   if (!version) {
     return version.takeError();
@@ -133,8 +133,8 @@ static Expected<MachineCode> assemble(StringRef ptxas, StringRef ptx,
     return error;
   }
   Expected<ProgramRun> answer =
-      runProgram({ptxas.str(), "-v", "-arch=" + chip.str(), source.getPath(),
-                  "-o", result.getPath()});
+      runProgram({ptxas.str(), "-v", "-arch=" + gpu.name.str(),
+                  source.getPath(), "-o", result.getPath()});
   if (!answer) {
     return answer.takeError();
   }
@@ -151,9 +151,9 @@ static Expected<MachineCode> assemble(StringRef ptxas, StringRef ptx,
 }
 
 Expected<MachineCode> assemblePtx(StringRef ptxas, StringRef ptx,
-                                  StringRef chip) {
+                                  const GpuFacts &gpu) {
   TimeTraceScope scope("ptxas");
-  Expected<MachineCode> code = assemble(ptxas, ptx, chip);
+  Expected<MachineCode> code = assemble(ptxas, ptx, gpu);
   if (!code) {
     return createStringError(ptxas + ": " + toString(code.takeError()));
   }

@@ -4,6 +4,7 @@
 #ifndef HOVA_CODEGEN_CUDA_LINK_PTXAS_H
 #define HOVA_CODEGEN_CUDA_LINK_PTXAS_H
 
+#include "codegen/cuda/facts/GpuFacts.h"
 #include "codegen/program/DeviceReport.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/Error.h"
@@ -23,10 +24,10 @@ struct MachineCode {
 /// variables, which mean another place in every folder, are passed over.
 std::string findPtxas();
 
-/// Runs the assembler with the path `ptxas` on a text for `chip`. An error is
+/// Runs the assembler with the path `ptxas` on a text for `gpu`. An error is
 /// one sentence about that file, and says what it did not take.
 llvm::Expected<MachineCode>
-assemblePtx(llvm::StringRef ptxas, llvm::StringRef ptx, llvm::StringRef chip);
+assemblePtx(llvm::StringRef ptxas, llvm::StringRef ptx, const GpuFacts &gpu);
 
 } // namespace hova
 

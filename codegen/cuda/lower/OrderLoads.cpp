@@ -7,7 +7,7 @@
 // far as it knows: a kernel loads in the order that it is written in.
 
 #include "codegen/cuda/Passes.h"
-#include "codegen/cuda/Sm80.h"
+#include "codegen/cuda/facts/AllGpus.h"
 #include "codegen/cuda/lower/BufferUses.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"

@@ -7,7 +7,7 @@
 // begun after its own, and the list of pending ones gives that at compile time,
 // through loops too.
 
-#include "codegen/cuda/Sm80.h"
+#include "codegen/cuda/facts/AllGpus.h"
 #include "codegen/cuda/lower/Positions.h"
 #include "codegen/cuda/lower/ThreadEmitter.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"

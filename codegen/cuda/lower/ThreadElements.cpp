@@ -1,7 +1,7 @@
 //===- ThreadElements.cpp - Reductions and functions of elements ----------===//
 // SPDX-License-Identifier: Apache-2.0
 
-#include "codegen/cuda/Sm80.h"
+#include "codegen/cuda/facts/AllGpus.h"
 #include "codegen/cuda/lower/ScalarFunctions.h"
 #include "codegen/cuda/lower/ThreadEmitter.h"
 #include "dialect/dense/DenseOps.h"

@@ -3,8 +3,7 @@
 
 #include "codegen/cuda/lower/ThreadEmitter.h"
 #include "codegen/cuda/DeviceProgram.h"
-#include "codegen/cuda/Occupancy.h"
-#include "codegen/cuda/Sm80.h"
+#include "codegen/cuda/facts/Occupancy.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -217,10 +216,10 @@ LogicalResult ThreadEmitter::declare() {
   groupBytes += stageBytes * (threads / kLanes);
   columnOffset = groupBytes;
   groupBytes += llvm::alignTo(columnRows * 4, kChunkBytes);
-  if (groupBytes > kMostGroupBytes) {
+  if (int64_t most = gpuOf(from).groupBytes; groupBytes > most) {
     return from.emitOpError("needs ")
            << groupBytes << " bytes of group memory, of which there are "
-           << kMostGroupBytes;
+           << most;
   }
   return success();
 }
@@ -228,9 +227,10 @@ LogicalResult ThreadEmitter::declare() {
 /// The blocks that registers must leave room for; 0: the assembler decides. For
 /// more it spills.
 int64_t ThreadEmitter::leastBlocks() {
-  int64_t blocks = blocksByGroupMemory(groupBytes);
+  const GpuFacts &gpu = gpuOf(from);
+  int64_t blocks = blocksByGroupMemory(gpu, groupBytes);
   int64_t withAllRegisters =
-      blocksByRegisters(kMostRegisters, threads / kLanes);
+      blocksByRegisters(gpu, kMostRegisters, threads / kLanes);
   if (withAllRegisters >= kUsualBlocks) {
     return 0;
   }

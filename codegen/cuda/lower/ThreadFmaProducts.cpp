@@ -8,7 +8,7 @@
 // columns, and the others move up: a loop keeps the sums from being computed
 // where they are stored, for which all that is read would have to stay.
 
-#include "codegen/cuda/Sm80.h"
+#include "codegen/cuda/facts/AllGpus.h"
 #include "codegen/cuda/lower/ThreadEmitter.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"

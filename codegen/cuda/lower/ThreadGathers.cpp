@@ -1,7 +1,7 @@
 //===- ThreadGathers.cpp - Elements from anywhere -------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 
-#include "codegen/cuda/Sm80.h"
+#include "codegen/cuda/facts/AllGpus.h"
 #include "codegen/cuda/lower/Positions.h"
 #include "codegen/cuda/lower/Runs.h"
 #include "codegen/cuda/lower/ThreadEmitter.h"

@@ -5,7 +5,7 @@
 // of a row have 16 together: half a sector. So a warp stages 16 rows in shared
 // memory and writes runs of 16 bytes a lane, whole sectors of a row each.
 
-#include "codegen/cuda/Sm80.h"
+#include "codegen/cuda/facts/AllGpus.h"
 #include "codegen/cuda/lower/Positions.h"
 #include "codegen/cuda/lower/ThreadEmitter.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"

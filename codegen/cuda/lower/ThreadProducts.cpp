@@ -1,7 +1,7 @@
 //===- ThreadProducts.cpp - ldmatrix and mma.sync -------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 
-#include "codegen/cuda/Sm80.h"
+#include "codegen/cuda/facts/AllGpus.h"
 #include "codegen/cuda/lower/ThreadEmitter.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"

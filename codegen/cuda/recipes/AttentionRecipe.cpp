@@ -150,9 +150,9 @@ struct AttentionRecipe
     // What becomes of scores needs registers beside them.
     bool needsMore = attention.getScores() || form.readsPairs() ||
                      (attention.hasSoftmax() && !form.isRaw());
-    return scheduleAttention(getElementTypeOrSelf(attention.getQuery()),
-                             queries, extentsOf(attention).columns, keyWidth,
-                             resultWidth, needsMore);
+    return scheduleAttention(
+        gpuOf(op), getElementTypeOrSelf(attention.getQuery()), queries,
+        extentsOf(attention).columns, keyWidth, resultWidth, needsMore);
   }
   /// The boxes of small heads have the schedule's own sizes.
   bool takesSchedule(Operation *op, CudaScheduleAttr schedule) const {
@@ -171,7 +171,7 @@ struct AttentionRecipe
            schedule.getColumnWarps() == 1 &&
            schedule.getStages() == chosen.getStages() &&
            (step == 16 || step == 32 || step == 64) &&
-           fitsGroup(elements, element);
+           fitsGroup(gpuOf(op), elements, element);
   }
   Grid getGrid(Operation *op, CudaScheduleAttr schedule) const {
     auto attention = cast<AttentionOp>(op);

@@ -10,7 +10,8 @@
 #define HOVA_CODEGEN_CUDA_RECIPES_CUDAKERNELS_H
 
 #include "codegen/cuda/HovaCudaDialect.h"
-#include "codegen/cuda/ProductFacts.h"
+#include "codegen/cuda/facts/GpuFacts.h"
+#include "codegen/cuda/facts/ProductFacts.h"
 #include "codegen/cuda/recipes/GroupEmitter.h"
 #include "dialect/attention/AttentionOps.h"
 #include "dialect/dense/DenseOps.h"
@@ -22,35 +23,39 @@ namespace hova {
 /// Columns of the box that holds `width` columns.
 int64_t boxColumns(int64_t width);
 
-/// Columns of a part of the inner dimension of a product (kProductStages).
-int64_t productStep(mlir::Type element, int64_t inner);
+/// Columns of a part of the inner dimension of a product, of which a row has
+/// `rowBytes` at most.
+int64_t productStep(mlir::Type element, int64_t inner, int64_t rowBytes = 128);
 
 /// The schedule of `parts` products of rows x inner and inner x columns of
 /// `element`, all in one launch: the tile that costs least on the
 /// multiprocessors that are counted on.
-CudaScheduleAttr scheduleProduct(mlir::Type element, int64_t rows,
-                                 int64_t inner, int64_t columns,
+CudaScheduleAttr scheduleProduct(const GpuFacts &gpu, mlir::Type element,
+                                 int64_t rows, int64_t inner, int64_t columns,
                                  int64_t parts = 1);
 
 /// The same where each row of the left operand is multiplied with a factor for
 /// every `scaledColumns` of the inner dimension, and a block has all of its
 /// rows in group memory (`canScaleProduct`).
-CudaScheduleAttr scheduleScaledProduct(mlir::Type element, int64_t rows,
-                                       int64_t inner, int64_t columns,
-                                       int64_t scaledColumns);
+CudaScheduleAttr scheduleScaledProduct(const GpuFacts &gpu, mlir::Type element,
+                                       int64_t rows, int64_t inner,
+                                       int64_t columns, int64_t scaledColumns);
 
 /// Whether there is.
-bool canScaleProduct(mlir::Type element, int64_t inner, int64_t scaledColumns);
+bool canScaleProduct(const GpuFacts &gpu, mlir::Type element, int64_t inner,
+                     int64_t scaledColumns);
 
 /// Into how many parts, whole turns and whole units of `unit` each, the inner
 /// dimension of a product is best divided: 1 where what it saves is less than
 /// that parts are written and read again, and launched once more unless
 /// `sumsAreFree`.
-int64_t chooseProductParts(mlir::Type element, int64_t rows, int64_t inner,
-                           int64_t columns, bool sumsAreFree, int64_t unit = 1);
+int64_t chooseProductParts(const GpuFacts &gpu, mlir::Type element,
+                           int64_t rows, int64_t inner, int64_t columns,
+                           bool sumsAreFree, int64_t unit = 1);
 
 /// The same where the right operand is inner x columns.
-CudaScheduleAttr scheduleInnerProduct(mlir::Type element, int64_t inner);
+CudaScheduleAttr scheduleInnerProduct(const GpuFacts &gpu, mlir::Type element,
+                                      int64_t inner);
 
 /// Scales the rows of a left operand, of which `boxes` hold a part of `step` of
 /// the inner dimension each when `copies` have ended; these are awaited.
@@ -103,9 +108,10 @@ struct HeadMatrices {
 /// The schedule of an attention of `queries` rows of `element` to `keys` by
 /// sequence and head. `needsMore`: beside raw scores something is read, written
 /// or computed for each query and key, which takes registers.
-CudaScheduleAttr scheduleAttention(mlir::Type element, int64_t queries,
-                                   int64_t keys, int64_t keyWidth,
-                                   int64_t valueWidth, bool needsMore);
+CudaScheduleAttr scheduleAttention(const GpuFacts &gpu, mlir::Type element,
+                                   int64_t queries, int64_t keys,
+                                   int64_t keyWidth, int64_t valueWidth,
+                                   bool needsMore);
 
 /// The blocks of `rows` queries of one head.
 llvm::SmallVector<RowSpan> attentionBlocks(const ScoreExtents &extents,

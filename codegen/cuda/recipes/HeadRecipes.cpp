@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "codegen/cuda/Recipe.h"
-#include "codegen/cuda/Sm80.h"
+#include "codegen/cuda/facts/GpuFacts.h"
 #include "codegen/cuda/recipes/CudaKernels.h"
 #include "codegen/cuda/recipes/GroupEmitter.h"
 #include "dialect/Shapes.h"
@@ -111,11 +111,11 @@ struct HeadLogitsRecipe
     }
     int64_t columns = boxColumns(weight[1]);
     int64_t elements = (kLogitRows + columns) * boxColumns(weight[0]);
-    if (!fitsGroup(elements, element)) {
+    if (!fitsGroup(gpuOf(op), elements, element)) {
       op->emitOpError("needs ")
           << elements * element.getIntOrFloatBitWidth() / 8
           << " bytes of a GPU's shared memory in " << element
-          << ", of which a block has " << kMostGroupBytes
+          << ", of which a block has " << gpuOf(op).groupBytes
           << "; give it fewer hidden channels, --dtype=bf16 or a CPU "
              "(--target=cpu)";
       return {};
@@ -132,7 +132,8 @@ struct HeadLogitsRecipe
            schedule.getColumns() == chosen.getColumns() &&
            schedule.getColumnWarps() == 1 && schedule.getStep() == 1 &&
            schedule.getStages() == 1 &&
-           fitsGroup(elements, getElementTypeOrSelf(logitsOp.getHeadsIn()));
+           fitsGroup(gpuOf(op), elements,
+                     getElementTypeOrSelf(logitsOp.getHeadsIn()));
   }
   Grid getGrid(Operation *op, CudaScheduleAttr schedule) const {
     ArrayRef<int64_t> shape = shapeOf(op->getResult(0));

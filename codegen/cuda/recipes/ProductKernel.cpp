@@ -7,7 +7,7 @@
 // scaled, all of it is copied and scaled before the first turn, and the ring is
 // that of the right one.
 
-#include "codegen/cuda/Sm80.h"
+#include "codegen/cuda/facts/AllGpus.h"
 #include "codegen/cuda/recipes/CudaKernels.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -137,12 +137,6 @@ Value ProductWriter::multiply() {
                 [&](Expr turn, ValueRange state) {
                   return addPart(scale ? turn + (turns - ahead) : turn, state);
                 })[0];
-}
-
-CudaScheduleAttr scheduleInnerProduct(Type element, int64_t inner) {
-  // Columns of a right operand that is not transposed are not divided.
-  return CudaScheduleAttr::get(element.getContext(), 64, 64, 4, 1,
-                               productStep(element, inner), kProductStages);
 }
 
 Value emitProduct(KernelBuilder &b, CudaScheduleAttr schedule, Value x, Value w,

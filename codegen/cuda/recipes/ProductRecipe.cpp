@@ -93,12 +93,13 @@ static LogicalResult checkWeightType(Operation *op, Type x, Value weight) {
 
 /// A turn of the main loop reads one part of the inner dimension while another
 /// is copied.
-static bool isProductSchedule(Value x, CudaScheduleAttr schedule) {
+static bool isProductSchedule(const GpuFacts &gpu, Value x,
+                              CudaScheduleAttr schedule) {
   int64_t step = schedule.getStep(), stages = schedule.getStages();
   int64_t elements =
       stages * step * (schedule.getRows() + schedule.getColumns());
   return canHoldSums(schedule) && step == boxColumns(step) && stages > 1 &&
-         fitsGroup(elements, getElementTypeOrSelf(x));
+         fitsGroup(gpu, elements, getElementTypeOrSelf(x));
 }
 
 /// Rows of x may be placed; the weight is `[out][in]` in any case.
@@ -122,17 +123,19 @@ struct ProductRecipe
     int64_t inner = shapeOf(linear.getX()).back();
     if (Operation *scaling = scalingOf(op)) {
       return scheduleScaledProduct(
-          x, rows, inner, shape.back(),
+          gpuOf(op), x, rows, inner, shape.back(),
           cast<CudaJoinOpInterface>(scaling).getJoin()->columnsBefore);
     }
-    return scheduleProduct(x, rows, inner, shape.back());
+    return scheduleProduct(gpuOf(op), x, rows, inner, shape.back());
   }
   bool takesSchedule(Operation *op, CudaScheduleAttr schedule) const {
-    return !scalingOf(op) && isProductSchedule(op->getOperand(0), schedule);
+    return !scalingOf(op) &&
+           isProductSchedule(gpuOf(op), op->getOperand(0), schedule);
   }
   bool takesBefore(Operation *op, int64_t columns) const {
     Value x = cast<LinearOp>(op).getX();
-    return canScaleProduct(getElementTypeOrSelf(x), shapeOf(x).back(), columns);
+    return canScaleProduct(gpuOf(op), getElementTypeOrSelf(x),
+                           shapeOf(x).back(), columns);
   }
   Grid getGrid(Operation *op, CudaScheduleAttr schedule) const {
     return gridOfTiles(op, schedule);
@@ -203,12 +206,13 @@ struct LinearPartsRecipe
         failed(checkSequences(op, shape.front()))) {
       return {};
     }
-    return scheduleProduct(x, staticSize(shape.drop_back().drop_front()),
+    return scheduleProduct(gpuOf(op), x,
+                           staticSize(shape.drop_back().drop_front()),
                            shapeOf(partsOp.getX()).back() / shape.front(),
                            shape.back(), shape.front());
   }
   bool takesSchedule(Operation *op, CudaScheduleAttr schedule) const {
-    return isProductSchedule(op->getOperand(0), schedule);
+    return isProductSchedule(gpuOf(op), op->getOperand(0), schedule);
   }
   Grid getGrid(Operation *op, CudaScheduleAttr schedule) const {
     return gridOfProducts(op, schedule);
@@ -278,10 +282,10 @@ struct ProjectTokensRecipe
         failed(checkSequences(op, shapeOf(projection.getX())[0]))) {
       return {};
     }
-    return scheduleInnerProduct(x, shapeOf(projection.getX())[1]);
+    return scheduleInnerProduct(gpuOf(op), x, shapeOf(projection.getX())[1]);
   }
   bool takesSchedule(Operation *op, CudaScheduleAttr schedule) const {
-    return isProductSchedule(op->getOperand(0), schedule) &&
+    return isProductSchedule(gpuOf(op), op->getOperand(0), schedule) &&
            schedule.getColumnWarps() == 1;
   }
   Grid getGrid(Operation *op, CudaScheduleAttr schedule) const {

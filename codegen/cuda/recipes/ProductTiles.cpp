@@ -8,8 +8,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "codegen/cuda/Occupancy.h"
-#include "codegen/cuda/ProductFacts.h"
+#include "codegen/cuda/facts/Occupancy.h"
+#include "codegen/cuda/facts/ProductFacts.h"
 #include "codegen/cuda/recipes/CudaKernels.h"
 #include "llvm/Support/MathExtras.h"
 #include <limits>
@@ -19,35 +19,45 @@ using namespace mlir;
 
 namespace hova {
 
-int64_t productStep(Type element, int64_t inner) {
-  // A part of f32 has half the columns, and as many bytes.
-  return std::min(boxColumns(inner), element.isF32() ? kSegment / 2 : kSegment);
+int64_t productStep(Type element, int64_t inner, int64_t rowBytes) {
+  int64_t columns = rowBytes / (element.getIntOrFloatBitWidth() / 8);
+  return std::min(boxColumns(inner), std::max(columns, kSegment / 2));
+}
+
+/// Turns of f32 have at least 32 columns, and as many more bytes, for fewer of
+/// which there is a place.
+static int64_t stagesOf(const ProductTile &tile, Type element, int64_t step) {
+  int64_t bytes = step * (element.getIntOrFloatBitWidth() / 8);
+  return std::max<int64_t>(
+      2, std::min(tile.stages, tile.stages * tile.rowBytes / bytes));
 }
 
 /// The time of multiprocessors with most blocks, of all that are counted on,
 /// for one step of k.
-static double timeOf(const ProductTile &tile, int64_t rows, int64_t columns,
-                     int64_t parts, int64_t besideColumns) {
+static double timeOf(const GpuFacts &gpu, const ProductTile &tile, int64_t rows,
+                     int64_t columns, int64_t parts, int64_t besideColumns) {
   int64_t blocks = llvm::divideCeil(rows, tile.rows) *
                    llvm::divideCeil(columns, tile.columns) * parts;
   double time = 0;
-  for (int64_t processors : kProcessors) {
+  for (int64_t processors : gpu.processors) {
     int64_t most = llvm::divideCeil(blocks, processors);
     time += most * (most == 1 ? tile.alone : tile.pressure);
   }
   return time * tile.rows * (tile.columns + besideColumns);
 }
 
-static const ProductTile &
-chooseTile(int64_t rows, int64_t columns, int64_t parts,
-           ArrayRef<ProductTile> tiles = kProductTiles,
-           int64_t besideColumns = 0) {
+static const ProductTile &chooseTile(const GpuFacts &gpu, int64_t rows,
+                                     int64_t columns, int64_t parts,
+                                     ArrayRef<ProductTile> tiles,
+                                     int64_t besideColumns = 0) {
   auto time = [&](const ProductTile &tile) {
-    // A thread of the largest tile has no registers left to ask of each of its
-    // columns whether it is there.
-    bool isFull = &tile == &kProductTiles[0] && columns < tile.columns;
+    // A thread whose sums are half of its registers has none left to ask of
+    // each of its columns whether it is there.
+    bool isFull =
+        tile.rows * tile.columns >= kHalfRegisters * kLanes * tile.warps() &&
+        columns < tile.columns;
     return isFull ? std::numeric_limits<double>::infinity()
-                  : timeOf(tile, rows, columns, parts, besideColumns);
+                  : timeOf(gpu, tile, rows, columns, parts, besideColumns);
   };
   return *llvm::min_element(tiles,
                             [&](const ProductTile &a, const ProductTile &b) {
@@ -56,33 +66,41 @@ chooseTile(int64_t rows, int64_t columns, int64_t parts,
 }
 
 static CudaScheduleAttr scheduleTile(const ProductTile &tile, Type element,
-                                     int64_t inner, int64_t stages) {
+                                     int64_t inner) {
+  int64_t step = productStep(element, inner, tile.rowBytes);
   return CudaScheduleAttr::get(element.getContext(), tile.rows, tile.columns,
-                               tile.rowWarps, tile.columnWarps,
-                               productStep(element, inner), stages);
+                               tile.rowWarps, tile.columnWarps, step,
+                               stagesOf(tile, element, step));
 }
 
-CudaScheduleAttr scheduleProduct(Type element, int64_t rows, int64_t inner,
-                                 int64_t columns, int64_t parts) {
-  return scheduleTile(chooseTile(rows, columns, parts), element, inner,
-                      kProductStages);
+CudaScheduleAttr scheduleProduct(const GpuFacts &gpu, Type element,
+                                 int64_t rows, int64_t inner, int64_t columns,
+                                 int64_t parts) {
+  return scheduleTile(chooseTile(gpu, rows, columns, parts, gpu.tiles), element,
+                      inner);
+}
+
+CudaScheduleAttr scheduleInnerProduct(const GpuFacts &gpu, Type element,
+                                      int64_t inner) {
+  return scheduleTile(gpu.innerTile, element, inner);
 }
 
 /// As many stages as leave room for the rows of a block, their factors and a
 /// stage of its results, for two blocks or one of eight warps; 0: none do.
-static int64_t stagesBesideRows(const ProductTile &tile, Type element,
-                                int64_t inner, int64_t scaledColumns) {
+static int64_t stagesBesideRows(const GpuFacts &gpu, const ProductTile &tile,
+                                Type element, int64_t inner,
+                                int64_t scaledColumns) {
   constexpr int64_t kFactorBytes = 4; // f32
   int64_t bytes = element.getIntOrFloatBitWidth() / 8;
-  int64_t step = productStep(element, inner);
+  int64_t step = productStep(element, inner, tile.rowBytes);
   int64_t factors = boxColumns(llvm::divideCeil(inner, scaledColumns));
   int64_t kept = tile.rows * (llvm::alignTo(inner, step) * bytes +
                               factors * kFactorBytes) +
                  kMmaRows * tile.rowWarps * tile.columns * 2;
-  for (int64_t stages = kProductStages; stages > 1; --stages) {
+  for (int64_t stages = tile.stages; stages > 1; --stages) {
     int64_t boxes = std::min(stages, llvm::divideCeilSigned(inner, step));
     int64_t blocks =
-        blocksByGroupMemory(kept + boxes * tile.columns * step * bytes);
+        blocksByGroupMemory(gpu, kept + boxes * tile.columns * step * bytes);
     if (blocks > 1 || blocks * tile.warps() >= kManyWarps) {
       return stages;
     }
@@ -90,38 +108,46 @@ static int64_t stagesBesideRows(const ProductTile &tile, Type element,
   return 0;
 }
 
-static SmallVector<ProductTile> scaledTiles(Type element, int64_t inner,
+/// The tiles with room for the rows of a block, with as many stages as have.
+static SmallVector<ProductTile> scaledTiles(const GpuFacts &gpu, Type element,
+                                            int64_t inner,
                                             int64_t scaledColumns) {
-  return llvm::filter_to_vector(
-      kScaledProductTiles, [&](const ProductTile &tile) {
-        return stagesBesideRows(tile, element, inner, scaledColumns) != 0;
-      });
+  SmallVector<ProductTile> tiles;
+  for (ProductTile tile : gpu.scaledTiles) {
+    tile.stages = stagesBesideRows(gpu, tile, element, inner, scaledColumns);
+    if (tile.stages != 0) {
+      tiles.push_back(tile);
+    }
+  }
+  return tiles;
 }
 
 /// Lanes have runs of columns of one factor.
-bool canScaleProduct(Type element, int64_t inner, int64_t scaledColumns) {
+bool canScaleProduct(const GpuFacts &gpu, Type element, int64_t inner,
+                     int64_t scaledColumns) {
   return scaledColumns % kChunk == 0 &&
-         !scaledTiles(element, inner, scaledColumns).empty();
+         !scaledTiles(gpu, element, inner, scaledColumns).empty();
 }
 
-CudaScheduleAttr scheduleScaledProduct(Type element, int64_t rows,
-                                       int64_t inner, int64_t columns,
-                                       int64_t scaledColumns) {
-  SmallVector<ProductTile> tiles = scaledTiles(element, inner, scaledColumns);
-  const ProductTile &best =
-      chooseTile(rows, columns, 1, tiles, kScalingColumns);
-  return scheduleTile(best, element, inner,
-                      stagesBesideRows(best, element, inner, scaledColumns));
+CudaScheduleAttr scheduleScaledProduct(const GpuFacts &gpu, Type element,
+                                       int64_t rows, int64_t inner,
+                                       int64_t columns, int64_t scaledColumns) {
+  SmallVector<ProductTile> tiles =
+      scaledTiles(gpu, element, inner, scaledColumns);
+  return scheduleTile(
+      chooseTile(gpu, rows, columns, 1, tiles, gpu.scalingColumns()), element,
+      inner);
 }
 
-int64_t chooseProductParts(Type element, int64_t rows, int64_t inner,
-                           int64_t columns, bool sumsAreFree, int64_t unit) {
-  double macs =
-      kReachedShare * double(element.isF32() ? kCycleMacs32 : kCycleMacs16);
+int64_t chooseProductParts(const GpuFacts &gpu, Type element, int64_t rows,
+                           int64_t inner, int64_t columns, bool sumsAreFree,
+                           int64_t unit) {
+  double macs = kReachedShare *
+                double(element.isF32() ? gpu.cycleMacs32 : gpu.cycleMacs16);
   auto cyclesOf = [&](int64_t parts) {
-    const ProductTile &tile = chooseTile(rows, columns, parts);
-    double time =
-        timeOf(tile, rows, columns, parts, 0) / double(std::size(kProcessors));
+    const ProductTile &tile = chooseTile(gpu, rows, columns, parts, gpu.tiles);
+    double time = timeOf(gpu, tile, rows, columns, parts, 0) /
+                  double(gpu.processors.size());
     double cycles = time * double(inner / parts) / macs + kBlockCycles;
     double moved = 2.0 * 4 * double(parts * rows * columns); // f32, twice
     return parts == 1 ? cycles : cycles + moved / kCacheBytesOfCycle;

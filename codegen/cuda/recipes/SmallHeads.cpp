@@ -3,7 +3,7 @@
 
 #include "codegen/cuda/recipes/SmallHeads.h"
 #include "codegen/cuda/Recipe.h"
-#include "codegen/cuda/Sm80.h"
+#include "codegen/cuda/facts/AllGpus.h"
 #include "dialect/Shapes.h"
 #include "dialect/token/TokenOps.h"
 

@@ -8,7 +8,7 @@
 #include "codegen/cuda/HovaCudaDialect.h"
 #include "codegen/cuda/Passes.h"
 #include "codegen/cuda/Recipe.h"
-#include "codegen/cuda/Sm80.h"
+#include "codegen/cuda/facts/AllGpus.h"
 #include "codegen/cuda/schedule/CapturedTables.h"
 #include "codegen/cuda/schedule/WeightLayouts.h"
 #include "dialect/Shapes.h"

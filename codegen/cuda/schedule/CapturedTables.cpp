@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "codegen/cuda/schedule/CapturedTables.h"
-#include "codegen/cuda/Sm80.h"
+#include "codegen/cuda/facts/AllGpus.h"
 #include "dialect/attention/AttentionOps.h"
 #include "dialect/token/TokenOps.h"
 #include "passes/WeightReaders.h"

@@ -151,7 +151,7 @@ CudaFusionAttr::chooseSplit(SplitReductionOpInterface op,
   }
   int64_t rows = staticSize(shape.drop_back()), columns = shape.back();
   int64_t parts = chooseProductParts(
-      typeOfFactors(op), rows, reduction.terms, columns,
+      gpuOf(op), typeOfFactors(op), rows, reduction.terms, columns,
       reduction.isSum && isReadByRows(result, op), reduction.unit);
   if (parts == 1) {
     return std::nullopt;

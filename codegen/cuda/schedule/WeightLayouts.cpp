@@ -3,7 +3,7 @@
 
 #include "codegen/cuda/schedule/WeightLayouts.h"
 #include "codegen/cuda/Recipe.h"
-#include "codegen/cuda/Sm80.h"
+#include "codegen/cuda/facts/AllGpus.h"
 #include "passes/WeightReaders.h"
 
 using namespace mlir;

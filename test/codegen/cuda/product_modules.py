@@ -115,7 +115,7 @@ def product_of_f32() -> Case:
 
 
 def product_of_weight() -> Case:
-    """A weight [in, out], which assign transposes; rows of it begin where rows of values do, as codegen/cuda/Sm80.h says. In one
+    """A weight [in, out], which assign transposes; rows of it begin where rows of values do, as codegen/cuda/facts/AllGpus.h says. In one
     row of x a number is none, and relu keeps what it makes of the row."""
     n = Numbers()
     x = n.spoil(n.narrow(70, 36), 67, 35)

@@ -4,7 +4,7 @@
 #include "Device.h"
 #include "DriverDevice.h"
 #include "codegen/cuda/Passes.h"
-#include "codegen/cuda/Sm80.h"
+#include "codegen/cuda/facts/GpuFacts.h"
 #include "codegen/cuda/link/Ptx.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/IR/Diagnostics.h"
@@ -28,7 +28,7 @@ Device::Device(llvm::StringRef text) {
     return;
   }
   if (DriverDevice::get()) {
-    auto text = translateToPtx(*parsed, kGpuArch);
+    auto text = translateToPtx(*parsed, gpuOf(*parsed));
     if (!text) {
       errors += llvm::toString(text.takeError());
       return;

@@ -201,7 +201,8 @@ LogicalResult runPhase(ModuleOp module, StringRef name) {
   // What is asked for is one kernel.
   PassSelection passes;
   passes.without = {"hova-split-reductions"};
-  PipelineOptions options{std::make_shared<CudaTarget>(), passes, nullptr};
+  PipelineOptions options{std::make_shared<CudaTarget>(gpuOf(module)), passes,
+                          nullptr};
   PassManager manager(module.getContext());
   buildPhase(*findPhase(name), manager, options);
   return manager.run(module);
@@ -476,7 +477,7 @@ int lowerAndUse(ModuleOp module, StringRef form, const Launches &launches) {
     module.print(llvm::outs());
     return 0;
   }
-  auto text = translateToPtx(module, "sm_80");
+  auto text = translateToPtx(module, gpuOf(module));
   if (!text) {
     return complain(llvm::toString(text.takeError()));
   }

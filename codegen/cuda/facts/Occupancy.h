@@ -1,15 +1,15 @@
 //===- Occupancy.h - Blocks that a multiprocessor holds at once -----------===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// A multiprocessor of sm_80 holds as many blocks of a kernel as it has threads,
+// A multiprocessor holds as many blocks of a kernel as it has threads,
 // registers and shared memory for. With fewer than two or three, nobody works
 // while all wait for memory. Here is NVIDIA's calculation (cuda_occupancy.h,
 // which a test compares with), and which of the three it is.
 
-#ifndef HOVA_CODEGEN_CUDA_OCCUPANCY_H
-#define HOVA_CODEGEN_CUDA_OCCUPANCY_H
+#ifndef HOVA_CODEGEN_CUDA_FACTS_OCCUPANCY_H
+#define HOVA_CODEGEN_CUDA_FACTS_OCCUPANCY_H
 
-#include "codegen/cuda/Sm80.h"
+#include "codegen/cuda/facts/GpuFacts.h"
 #include "llvm/Support/MathExtras.h"
 #include <algorithm>
 #include <optional>
@@ -33,9 +33,10 @@ struct Occupancy {
 };
 
 /// Blocks whose warps find registers.
-inline int64_t blocksByRegisters(int64_t registers, int64_t warps) {
+inline int64_t blocksByRegisters(const GpuFacts &gpu, int64_t registers,
+                                 int64_t warps) {
   if (registers == 0) {
-    return kProcessorBlocks;
+    return gpu.processorBlocks;
   }
   int64_t ofWarp = llvm::alignTo(registers * kLanes, kRegisterPiece);
   int64_t ofPart = kProcessorRegisters / kProcessorParts / ofWarp;
@@ -43,28 +44,29 @@ inline int64_t blocksByRegisters(int64_t registers, int64_t warps) {
 }
 
 /// Blocks that find shared memory.
-inline int64_t blocksByGroupMemory(int64_t bytes) {
-  return bytes > kMostGroupBytes
+inline int64_t blocksByGroupMemory(const GpuFacts &gpu, int64_t bytes) {
+  return bytes > gpu.groupBytes
              ? 0
-             : kProcessorGroupBytes /
+             : gpu.processorGroupBytes /
                    int64_t(
                        llvm::alignTo(bytes + kReservedGroupBytes, kGroupPiece));
 }
 
 /// Where registers are unknown, it is as if they were never short.
-inline Occupancy getOccupancy(const BlockNeeds &needs) {
+inline Occupancy getOccupancy(const GpuFacts &gpu, const BlockNeeds &needs) {
   int64_t warps = llvm::divideCeil(needs.threads, kLanes);
   struct Limit {
     const char *name;
     int64_t blocks;
   };
   std::vector<Limit> limits = {
-      {"threads", kProcessorThreads / kLanes / warps},
-      {"shared memory", blocksByGroupMemory(needs.groupBytes)},
-      {"blocks", kProcessorBlocks}};
+      {"threads", gpu.processorThreads / kLanes / warps},
+      {"shared memory", blocksByGroupMemory(gpu, needs.groupBytes)},
+      {"blocks", gpu.processorBlocks}};
   if (needs.registers) {
-    limits.insert(limits.begin() + 1,
-                  {"registers", blocksByRegisters(*needs.registers, warps)});
+    limits.insert(
+        limits.begin() + 1,
+        {"registers", blocksByRegisters(gpu, *needs.registers, warps)});
   }
   Occupancy result;
   result.blocks = std::min_element(limits.begin(), limits.end(),
@@ -82,4 +84,4 @@ inline Occupancy getOccupancy(const BlockNeeds &needs) {
 
 } // namespace hova
 
-#endif // HOVA_CODEGEN_CUDA_OCCUPANCY_H
+#endif // HOVA_CODEGEN_CUDA_FACTS_OCCUPANCY_H

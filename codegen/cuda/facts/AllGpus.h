@@ -1,27 +1,21 @@
-//===- Sm80.h - Figures of a GPU that the lowering goes by ----------------===//
+//===- AllGpus.h - Figures that all GPUs have -----------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// Every figure of a GPU that the compiler relies on, and the sizes that were
-// chosen for it; ProductFacts.h has what products cost. Passes and recipes read
-// them here; none holds a figure of its own. Where nothing else is said they
-// are from NVIDIA's CUDA C++ programming guide, compute capability 8.0, and
-// shapes of instructions from the PTX ISA.
+// What the compiler relies on of GPUs of every level, and the sizes that were
+// chosen for all of them; GpuFacts.h has those in which levels differ, and
+// ProductFacts.h what products cost. Passes and recipes read them here; none
+// holds a figure of its own. Where nothing else is said they are from NVIDIA's
+// CUDA C++ programming guide, from compute capability 8.0 on, and shapes of
+// instructions from the PTX ISA.
 
-#ifndef HOVA_CODEGEN_CUDA_SM80_H
-#define HOVA_CODEGEN_CUDA_SM80_H
+#ifndef HOVA_CODEGEN_CUDA_FACTS_ALLGPUS_H
+#define HOVA_CODEGEN_CUDA_FACTS_ALLGPUS_H
 
-#include "llvm/ADT/StringRef.h"
 #include "llvm/Support/MathExtras.h"
 #include <cstdint>
 
 namespace hova {
 
-/// LLVM's name of the architecture.
-inline constexpr llvm::StringLiteral kGpuArch = "sm_80";
-
-/// What a byte of memory costs beside floating-point operations, where the time
-/// of a kernel is divided among its stages: 312 TFLOP/s against 1.6 TB/s.
-inline constexpr int64_t kFlopsPerByte = 195;
 /// Threads of a warp.
 inline constexpr int64_t kLanes = 32;
 /// Rows and columns of a product of mma.sync, and its depth in 16 bits.
@@ -43,33 +37,17 @@ inline constexpr int64_t kMostBlocksYZ = 65535;
 inline constexpr int64_t kLeastCopy = 4;
 /// Threads of a block.
 inline constexpr int64_t kMostThreads = 1024;
-/// Bytes of shared memory that a block of sm_80 may ask for.
-inline constexpr int64_t kMostGroupBytes = 163 * 1024;
-/// What a multiprocessor of sm_80 has for the blocks that it holds at once, and
-/// the pieces in which it is given away (NVIDIA's CUDA C++ programming guide,
-/// compute capabilities, and cuda_occupancy.h): registers to a warp, which one
-/// of four parts holds with a fourth of them, shared memory to a block, with so
-/// many bytes more for the system.
-inline constexpr int64_t kProcessorBlocks = 32;
-inline constexpr int64_t kProcessorThreads = 2048;
+/// What a multiprocessor has for the blocks that it holds at once, and the
+/// pieces in which it is given away (cuda_occupancy.h): registers to a warp,
+/// which one of four parts holds with a fourth of them, shared memory to a
+/// block, with so many bytes more for the system.
 inline constexpr int64_t kProcessorParts = 4;
 inline constexpr int64_t kProcessorRegisters = 64 * 1024;
 inline constexpr int64_t kRegisterPiece = 256;
-inline constexpr int64_t kProcessorGroupBytes = 164 * 1024;
 inline constexpr int64_t kGroupPiece = 128;
 inline constexpr int64_t kReservedGroupBytes = 1024;
-/// Multiply-adds of a multiprocessor in a cycle: on its tensor cores, with
-/// operands of 16 bits, and in f32.
-inline constexpr int64_t kCycleMacs16 = 1024, kCycleMacs32 = 64;
 /// Banks of shared memory, each of which moves so many bytes in a cycle.
 inline constexpr int64_t kBanks = 32, kBankBytes = 4;
-/// The time in which shared memory moves 16 bytes of every lane of a warp,
-/// where that of a product of mma.sync is 1.
-inline constexpr double kMoveTime =
-    (double(kLanes * kChunkBytes) / (kBanks * kBankBytes)) /
-    (double(kMmaRows * kMmaColumns * kMmaDepth) / kCycleMacs16);
-/// Multiprocessors of an A100 and of an H100 (SXM).
-inline constexpr int64_t kProcessors[] = {108, 132};
 /// Bits of a register, registers of a thread, and the blocks that ptxas makes
 /// room for if nobody says otherwise, though it may have to spill.
 inline constexpr int64_t kRegisterBits = 32;
@@ -146,4 +124,4 @@ inline int64_t runOfRow(int64_t columns) {
 
 } // namespace hova
 
-#endif // HOVA_CODEGEN_CUDA_SM80_H
+#endif // HOVA_CODEGEN_CUDA_FACTS_ALLGPUS_H

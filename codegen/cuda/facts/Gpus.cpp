@@ -1,0 +1,198 @@
+//===- Gpus.cpp - A row of figures for each level of GPUs -----------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Limits are those of NVIDIA's CUDA C++ programming guide (compute
+// capabilities); a test compares them with NVIDIA's calculator. Rates are those
+// of data sheets, of products with sums of f32.
+
+#include "codegen/cuda/facts/GpuFacts.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+
+using namespace llvm;
+
+namespace hova {
+
+//===----------------------------------------------------------------------===//
+// 163 KiB of shared memory and more
+//===----------------------------------------------------------------------===//
+
+/// As measured on an H100 (docs/rationale/gpu-measured.md).
+static constexpr ProductTile largeTiles[] = {{128, 128, 2, 2, 1.0, 1.07},
+                                             {64, 128, 2, 2, 1.18, 1.32},
+                                             {128, 64, 2, 2, 1.18, 1.38},
+                                             {64, 64, 2, 2, 1.35, 1.68}};
+
+/// Not measured but for the first two: others have the warps of 64x64, and
+/// eight of these do not wait alone.
+static constexpr ProductTile largeScaledTiles[] = {{64, 128, 2, 2, 1.18, 1.32},
+                                                   {64, 64, 2, 2, 1.35, 1.68},
+                                                   {32, 128, 1, 4, 1.35, 1.68},
+                                                   {32, 256, 1, 8, 1.35, 1.35},
+                                                   {64, 128, 2, 4, 1.35, 1.35}};
+
+static constexpr ProductTile largeInnerTile = {64, 64, 4, 1, 1.35, 1.68};
+
+/// An A100 and an H100 (SXM), which run the same code.
+static constexpr int64_t processorsOf80[] = {108, 132};
+static constexpr int64_t processorsOf90[] = {132};
+
+/// 312 TFLOP/s against 1.6 TB/s.
+static constexpr GpuFacts sm80 = {"sm_80",
+                                  80,
+                                  /*isExact=*/false,
+                                  "+ptx80",
+                                  163 * 1024,
+                                  164 * 1024,
+                                  2048,
+                                  32,
+                                  processorsOf80,
+                                  /*cycleMacs16=*/1024,
+                                  /*cycleMacs32=*/64,
+                                  /*flopsPerByte=*/195,
+                                  largeTiles,
+                                  largeScaledTiles,
+                                  largeInnerTile,
+                                  /*attentionBlocks=*/1};
+
+/// An H100 (SXM) has 989 TFLOP/s against 3.35 TB/s, and mma.sync reaches what
+/// an A100 has in a cycle.
+static constexpr GpuFacts sm90a = {"sm_90a",
+                                   90,
+                                   /*isExact=*/true,
+                                   "+ptx80",
+                                   227 * 1024,
+                                   228 * 1024,
+                                   2048,
+                                   32,
+                                   processorsOf90,
+                                   /*cycleMacs16=*/1024,
+                                   /*cycleMacs32=*/128,
+                                   /*flopsPerByte=*/295,
+                                   largeTiles,
+                                   largeScaledTiles,
+                                   largeInnerTile,
+                                   /*attentionBlocks=*/1};
+
+//===----------------------------------------------------------------------===//
+// 99 KiB of shared memory
+//===----------------------------------------------------------------------===//
+
+// Nothing here is measured. Tensor cores take twice as long for a product as
+// those of 8.0, while shared memory is as fast, so that small tiles lose half
+// as much. Slots are so few and small that a multiprocessor has two blocks, or
+// one of eight warps, with what they stage before they store it.
+
+static constexpr ProductTile smallTiles[] = {
+    {128, 128, 2, 4, 1.09, 1.09, 64, 4},
+    {64, 128, 2, 2, 1.09, 1.16, 64, 3},
+    {128, 64, 2, 2, 1.09, 1.19, 64, 3},
+    {64, 64, 2, 2, 1.18, 1.34, 128, 2}};
+
+static constexpr ProductTile smallScaledTiles[] = {{64, 64, 2, 2, 1.18, 1.34},
+                                                   {32, 128, 1, 4, 1.18, 1.34},
+                                                   {32, 256, 1, 8, 1.18, 1.18},
+                                                   {64, 128, 2, 4, 1.18, 1.18},
+                                                   {16, 128, 1, 8, 1.35, 1.35}};
+
+static constexpr ProductTile smallInnerTile = {64,   64,   4,   1,
+                                               1.18, 1.34, 128, 2};
+
+/// An L4, an A10 and an L40S: code for 8.6 runs on 8.9 and 12.0.
+static constexpr int64_t processorsOf86[] = {58, 72, 142};
+/// An L4 and an L40S.
+static constexpr int64_t processorsOf89[] = {58, 142};
+/// A GeForce RTX 5090 and an RTX PRO 6000.
+static constexpr int64_t processorsOf120[] = {170, 188};
+
+/// An A10: 125 TFLOP/s against 600 GB/s.
+static constexpr GpuFacts sm86 = {"sm_86",
+                                  86,
+                                  /*isExact=*/false,
+                                  "+ptx80",
+                                  99 * 1024,
+                                  100 * 1024,
+                                  1536,
+                                  16,
+                                  processorsOf86,
+                                  /*cycleMacs16=*/512,
+                                  /*cycleMacs32=*/128,
+                                  /*flopsPerByte=*/208,
+                                  smallTiles,
+                                  smallScaledTiles,
+                                  smallInnerTile,
+                                  /*attentionBlocks=*/2};
+
+/// An L40S: 362 TFLOP/s against 864 GB/s.
+static constexpr GpuFacts sm89 = {"sm_89",
+                                  89,
+                                  /*isExact=*/false,
+                                  "+ptx80",
+                                  99 * 1024,
+                                  100 * 1024,
+                                  1536,
+                                  24,
+                                  processorsOf89,
+                                  /*cycleMacs16=*/512,
+                                  /*cycleMacs32=*/128,
+                                  /*flopsPerByte=*/419,
+                                  smallTiles,
+                                  smallScaledTiles,
+                                  smallInnerTile,
+                                  /*attentionBlocks=*/2};
+
+/// An RTX PRO 6000: 504 TFLOP/s against 1.79 TB/s.
+static constexpr GpuFacts sm120 = {"sm_120",
+                                   120,
+                                   /*isExact=*/false,
+                                   "+ptx87",
+                                   99 * 1024,
+                                   100 * 1024,
+                                   1536,
+                                   24,
+                                   processorsOf120,
+                                   /*cycleMacs16=*/512,
+                                   /*cycleMacs32=*/128,
+                                   /*flopsPerByte=*/281,
+                                   smallTiles,
+                                   smallScaledTiles,
+                                   smallInnerTile,
+                                   /*attentionBlocks=*/2};
+
+//===----------------------------------------------------------------------===//
+// All of them
+//===----------------------------------------------------------------------===//
+
+static SmallVector<const GpuFacts *> &rows() {
+  static SmallVector<const GpuFacts *> rows = {&sm80, &sm86, &sm89, &sm90a,
+                                               &sm120};
+  return rows;
+}
+
+ArrayRef<const GpuFacts *> getGpus() { return rows(); }
+
+const GpuFacts *findGpu(StringRef name) {
+  auto found =
+      find_if(rows(), [&](const GpuFacts *row) { return row->name == name; });
+  return found == rows().end() ? nullptr : *found;
+}
+
+std::string getGpuNames() {
+  return join(map_range(rows(), [](const GpuFacts *row) { return row->name; }),
+              ", ");
+}
+
+void registerGpu(const GpuFacts &gpu) {
+  assert(!findGpu(gpu.name) && "a level has one row");
+  auto after = find_if(rows(), [&](const GpuFacts *row) {
+    return row->capability > gpu.capability;
+  });
+  rows().insert(after, &gpu);
+}
+
+ArrayRef<StringLiteral> getDefaultGpus() {
+  static constexpr StringLiteral names[] = {"sm_80", "sm_86"};
+  return names;
+}
+
+} // namespace hova
