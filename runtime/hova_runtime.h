@@ -29,7 +29,7 @@ extern "C" {
 #endif
 
 /// Raised whenever a struct below changes.
-#define HOVA_ABI_VERSION 9
+#define HOVA_ABI_VERSION 10
 
 //===----------------------------------------------------------------------===//
 // Status and tensors
@@ -344,13 +344,20 @@ typedef struct hova_device_launch {
 
 /// A run as a GPU executes it: all launches, one after the other.
 typedef struct hova_device_code {
-  uint32_t capability; ///< least compute capability, 80 for 8.0
+  /// The least and the greatest compute capability that it runs on, 80 for 8.0.
+  uint32_t capability, last_capability;
+  /// Shared memory of a block of the GPUs that it was made for, in bytes: a
+  /// device with less takes another level, if one is made for it. Kernels use
+  /// no more.
+  uint32_t shared_bytes;
   uint32_t num_kernels;
   uint32_t num_launches; ///< that of the program's kernels
   const hova_device_kernel *kernels;
   const hova_device_launch *launches;
-  const char *ptx;   ///< null in programs that emulate a GPU
-  const void *cubin; ///< code for exactly `capability`; null: none
+  const char *ptx; ///< null in programs that emulate a GPU
+  /// Machine code for `capability` and later ones of its major number; null:
+  /// none.
+  const void *cubin;
   uint64_t cubin_bytes;
   const void *tables; ///< aligned to 64 bytes; null: none
   uint64_t table_bytes;

@@ -15,10 +15,9 @@ FuseOptions CudaTarget::getFuseOptions() const {
   return {"#hova_cuda.fusion", /*columnGroupWidth=*/1};
 }
 
-/// Kernels are formed for the first level of a program; policies ask the module
-/// which it is.
+/// Policies ask the module.
 void CudaTarget::addKernelForms(PhaseBuilder &phase) const {
-  phase.add(createAssignGpuPass({gpu.name.str()}));
+  phase.add(createAssignGpuPass({first.name.str()}));
 }
 
 void CudaTarget::buildAssignPhase(PhaseBuilder &phase) const {

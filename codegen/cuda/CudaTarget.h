@@ -9,10 +9,12 @@
 
 namespace hova {
 
-/// Kernels for GPUs of one level.
+/// Kernels for GPUs of one level of a program.
 class CudaTarget final : public Target {
 public:
-  explicit CudaTarget(const GpuFacts &gpu) : gpu(gpu) {}
+  /// What a kernel is, all levels share: `first`, the best, decides it.
+  CudaTarget(const GpuFacts &first, const GpuFacts &gpu)
+      : first(first), gpu(gpu) {}
 
   FuseOptions getFuseOptions() const override;
   void addKernelForms(PhaseBuilder &phase) const override;
@@ -24,7 +26,7 @@ public:
   int64_t getFlopsPerByte() const override;
 
 private:
-  const GpuFacts &gpu;
+  const GpuFacts &first, &gpu;
 };
 
 } // namespace hova

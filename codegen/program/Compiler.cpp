@@ -90,6 +90,28 @@ llvm::Expected<LogicalResult> Compiler::lowerLevel(size_t level) {
   return success();
 }
 
+llvm::Expected<LogicalResult> Compiler::tryLevel(size_t level) {
+  std::string reason;
+  llvm::Expected<LogicalResult> result = success();
+  {
+    ScopedDiagnosticHandler handler(
+        imported.getContext(), [&](Diagnostic &diagnostic) {
+          bool isError = diagnostic.getSeverity() == DiagnosticSeverity::Error;
+          if (isError && reason.empty()) {
+            reason = diagnostic.str();
+          }
+          return success(isError);
+        });
+    result = lowerLevel(level);
+  }
+  if (!result || succeeded(*result)) {
+    return result;
+  }
+  emitWarning(imported.getLoc())
+      << "the program has no code for " << levels[level] << ": " << reason;
+  return success();
+}
+
 void Compiler::describe(llvm::Module &module) {
   addProgramDescriptor(module, *tiled, options, code->describeLevels(),
                        flopsOf(imported), bill);
@@ -114,7 +136,7 @@ llvm::Expected<LogicalResult> Compiler::lower() {
   code = options.target->makeCode(imported.getContext(), options);
   llvm::Expected<LogicalResult> result = success();
   for (size_t i = 0; result && succeeded(*result) && i < levels.size(); ++i) {
-    result = lowerLevel(i);
+    result = options.target->mayLack(i) ? tryLevel(i) : lowerLevel(i);
   }
   if (!result || failed(*result)) {
     return result;

@@ -56,6 +56,8 @@ private:
   runUntil(mlir::ModuleOp module, size_t level, llvm::StringRef stop);
   llvm::Expected<mlir::LogicalResult> keepAssigned(CompiledModule &keep);
   llvm::Expected<mlir::LogicalResult> lowerLevel(size_t level);
+  /// The same of a level that the program may lack; says so if it does.
+  llvm::Expected<mlir::LogicalResult> tryLevel(size_t level);
   void describe(llvm::Module &module);
 
   mlir::ModuleOp imported;

@@ -70,6 +70,10 @@ public:
   /// Names of the levels that a program has code for, best first; at least one.
   virtual std::vector<std::string> getLevels() const = 0;
 
+  /// Whether a program without code for a level is what was asked for, where
+  /// there can be none.
+  virtual bool mayLack(size_t) const { return false; }
+
   /// The same target with its first level alone.
   virtual std::shared_ptr<const ProgramTarget> withFirstLevel() const = 0;
 

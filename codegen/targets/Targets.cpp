@@ -55,11 +55,20 @@ makeCpu(const TargetFacts &facts, const TargetChoice &choice) {
 template <CudaMachine machine>
 static llvm::Expected<std::shared_ptr<const ProgramTarget>>
 makeCuda(const TargetFacts &facts, const TargetChoice &choice) {
-  const GpuFacts *gpu = findGpu(choice.gpuArch);
-  if (!gpu) {
-    return llvm::createStringError("option '--gpu-arch': expects one of " +
-                                   getGpuNames() + ", got '" + choice.gpuArch +
-                                   "'");
+  auto levels = resolveGpus(choice.gpuArch);
+  if (!levels) {
+    return llvm::createStringError("option '--gpu-arch': " +
+                                   llvm::toString(levels.takeError()));
+  }
+  // What is emulated is one GPU.
+  if (machine == CudaMachine::Emulated && !choice.gpuArch.empty() &&
+      levels->size() > 1) {
+    return llvm::createStringError("option '--gpu-arch': an emulation is of "
+                                   "one GPU, got '" +
+                                   choice.gpuArch + "'");
+  }
+  if (machine == CudaMachine::Emulated) {
+    levels->truncate(1);
   }
   // A bare name would mean a file of the current folder, or one of PATH.
   if (!choice.ptxas.empty() && choice.ptxas != kNoPtxas &&
@@ -73,7 +82,8 @@ makeCuda(const TargetFacts &facts, const TargetChoice &choice) {
     return llvm::createStringError("option '--ptxas': '" + choice.ptxas +
                                    "' is no program that can be run");
   }
-  return std::make_shared<CudaProgram>(facts, machine, *gpu, choice.ptxas);
+  return std::make_shared<CudaProgram>(facts, machine, std::move(*levels),
+                                       choice.ptxas, choice.gpuArch.empty());
 }
 
 static void registerCpu(mlir::DialectRegistry &registry) {
@@ -152,6 +162,14 @@ const TargetFacts *findTarget(llvm::StringRef name) {
 }
 
 const TargetFacts &getDefaultFacts() { return targets[0].facts; }
+
+std::vector<std::string> getGpuLevelNames() {
+  std::vector<std::string> names;
+  for (const GpuFacts *gpu : getGpus()) {
+    names.push_back(gpu->name.str());
+  }
+  return names;
+}
 
 std::vector<std::string> getIsaLevelNames() {
   llvm::SmallVector<llvm::StringRef> names = getLevelNames();

@@ -30,11 +30,16 @@ struct TargetChoice {
   std::string name = getDefaultFacts().name.str();
   /// ISA levels of a CPU, the best first, comma separated.
   std::string march = "native";
-  std::string gpuArch = "sm_80"; ///< architecture of a GPU
+  /// Levels of GPUs, comma separated; empty: those that run on every GPU that
+  /// there is code for.
+  std::string gpuArch = "";
   /// The assembler of machine code for a GPU: a path, or "none"; empty: what is
   /// found.
   std::string ptxas = "";
 };
+
+/// Levels of GPUs by name.
+std::vector<std::string> getGpuLevelNames();
 
 /// ISA levels of a CPU by name, `native` first.
 std::vector<std::string> getIsaLevelNames();

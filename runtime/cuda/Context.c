@@ -78,36 +78,92 @@ static hova_status check_options(const hova_options *options,
 
 static bool fits(const hova_level *level) { return level->device != NULL; }
 
-/// The best level that the device and, where it is emulated, the processor can
-/// run.
-static hova_status pick_level(gpu_context *context) {
-  const hova_program *program = context->base.program;
-  hova_error *error = &context->base.error;
-  uint32_t capability = hova_gpu_capability(context->gpu);
-  uint64_t features = hova_cpu_features();
-  const hova_level *last = NULL;
-  for (uint32_t i = 0; i < program->num_levels; ++i) {
-    const hova_level *level = &program->levels[i];
-    last = fits(level) ? level : last;
-    if (fits(level) && level->device->capability <= capability &&
-        (level->features & ~features) == 0) {
-      context->base.level = level;
-      return HOVA_OK;
+/// The kernel that takes most shared memory; null: there is none.
+static const hova_device_kernel *largest_kernel(const hova_device_code *code) {
+  const hova_device_kernel *largest = NULL;
+  for (uint32_t i = 0; i < code->num_kernels; ++i) {
+    const hova_device_kernel *kernel = &code->kernels[i];
+    if (!largest || kernel->shared_bytes > largest->shared_bytes) {
+      largest = kernel;
     }
   }
-  uint32_t least = last->device->capability;
-  if (least <= capability) {
+  return largest;
+}
+
+/// Whether the instructions of a level run there.
+static bool has_capability(const gpu_context *context,
+                           const hova_device_code *code) {
+  uint32_t capability = hova_gpu_capability(context->gpu);
+  return code->capability <= capability && capability <= code->last_capability;
+}
+
+/// The best level that the device and, where it is emulated, the processor can
+/// run: one that was made for as much shared memory as the device has, or, if
+/// there is none, one whose kernels need no more. Null: neither.
+static const hova_level *find_level(const gpu_context *context,
+                                    bool is_made_for_it) {
+  const hova_program *program = context->base.program;
+  uint64_t shared = hova_gpu_shared(context->gpu);
+  uint64_t features = hova_cpu_features();
+  for (uint32_t i = 0; i < program->num_levels; ++i) {
+    const hova_level *level = &program->levels[i];
+    if (!fits(level) || (level->features & ~features) != 0 ||
+        !has_capability(context, level->device)) {
+      continue;
+    }
+    const hova_device_kernel *largest = largest_kernel(level->device);
+    uint64_t needed = is_made_for_it ? level->device->shared_bytes
+                      : largest      ? largest->shared_bytes
+                                     : 0;
+    if (needed <= shared) {
+      return level;
+    }
+  }
+  return NULL;
+}
+
+/// Says why no level is taken.
+static hova_status refuse_levels(gpu_context *context) {
+  const hova_program *program = context->base.program;
+  const char *name = hova_gpu_name(context->gpu);
+  hova_error *error = &context->base.error;
+  uint32_t capability = hova_gpu_capability(context->gpu);
+  const hova_device_code *least = NULL, *able = NULL;
+  for (uint32_t i = 0; i < program->num_levels; ++i) {
+    const hova_device_code *code = program->levels[i].device;
+    least =
+        code && (!least || code->capability < least->capability) ? code : least;
+    able = code && has_capability(context, code) ? code : able;
+  }
+  const hova_device_kernel *largest = able ? largest_kernel(able) : NULL;
+  if (largest && largest->shared_bytes > hova_gpu_shared(context->gpu)) {
+    return hova_fail(error, HOVA_REJECTED,
+                     "program '%s' needs a GPU with %u bytes of shared memory "
+                     "in a block, for kernel '%s'; %s has %llu",
+                     program->name, largest->shared_bytes, largest->name, name,
+                     (unsigned long long)hova_gpu_shared(context->gpu));
+  }
+  if (able) {
     return hova_fail(error, HOVA_REJECTED,
                      "program '%s' emulates a GPU with code that needs another "
                      "processor than this one",
                      program->name);
   }
-  return hova_fail(error, HOVA_REJECTED,
-                   "program '%s' needs a GPU of compute capability %u.%u; %s "
-                   "has %u.%u",
-                   program->name, least / 10, least % 10,
-                   hova_gpu_name(context->gpu), capability / 10,
-                   capability % 10);
+  return hova_fail(
+      error, HOVA_REJECTED,
+      "program '%s' needs a GPU of compute capability %u.%u%s; %s has %u.%u",
+      program->name, least->capability / 10, least->capability % 10,
+      least->capability <= capability ? " and no later one" : "", name,
+      capability / 10, capability % 10);
+}
+
+static hova_status pick_level(gpu_context *context) {
+  const hova_level *level = find_level(context, /*is_made_for_it=*/true);
+  if (!level) {
+    level = find_level(context, /*is_made_for_it=*/false);
+  }
+  context->base.level = level;
+  return level ? HOVA_OK : refuse_levels(context);
 }
 
 static bool has_code(const hova_program *program) {

@@ -34,6 +34,9 @@ hova_status hova_gpu_check(const hova_gpu *gpu, hova_error *error);
 
 /// Its compute capability, 80 for 8.0; that of an emulation has no end.
 uint32_t hova_gpu_capability(const hova_gpu *gpu);
+/// Bytes of shared memory that it gives to a block; those of an emulation have
+/// no end.
+uint64_t hova_gpu_shared(const hova_gpu *gpu);
 /// Its name, for messages.
 const char *hova_gpu_name(const hova_gpu *gpu);
 /// Whether tensors may lie in its memory (DLPack's device type 2).

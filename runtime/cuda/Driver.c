@@ -57,6 +57,10 @@ static hova_status find_device(hova_gpu *gpu, hova_error *error) {
     result =
         driver->device_attribute(&minor, DRIVER_CAPABILITY_MINOR, gpu->device);
   }
+  if (result == 0) {
+    result = driver->device_attribute(&gpu->most_shared,
+                                      DRIVER_MOST_SHARED_BYTES, gpu->device);
+  }
   gpu->capability = (uint32_t)(10 * major + minor);
   return result == 0
              ? HOVA_OK
@@ -83,6 +87,10 @@ hova_status hova_gpu_open(int32_t ordinal, void *stream, hova_gpu **opened,
 }
 
 uint32_t hova_gpu_capability(const hova_gpu *gpu) { return gpu->capability; }
+
+uint64_t hova_gpu_shared(const hova_gpu *gpu) {
+  return (uint64_t)gpu->most_shared;
+}
 
 const char *hova_gpu_name(const hova_gpu *gpu) { return gpu->name; }
 
@@ -325,11 +333,11 @@ static hova_status load_text(hova_gpu *gpu, hova_error *error) {
                    log[0] ? "; its compiler says: " : "", log);
 }
 
-/// Machine code where it is for this very device, else the text, which the
-/// driver compiles.
+/// Machine code where this device runs it, as those of its major number do that
+/// are not older, else the text, which the driver compiles.
 static hova_status load_code(hova_gpu *gpu, hova_error *error) {
   const hova_device_code *code = gpu->code;
-  if (code->cubin && code->capability == gpu->capability &&
+  if (code->cubin && code->capability / 10 == gpu->capability / 10 &&
       gpu->driver.load_module(&gpu->module, code->cubin, 0, NULL, NULL) == 0) {
     return HOVA_OK;
   }
@@ -346,7 +354,7 @@ static hova_status prepare_kernel(hova_gpu *gpu, uint32_t number,
   const hova_driver *driver = &gpu->driver;
   const hova_device_kernel *kernel = &gpu->code->kernels[number];
   driver_function *function = &gpu->functions[number];
-  int threads = 0, fixed = 0, most = 0;
+  int threads = 0, fixed = 0, most = gpu->most_shared;
   driver_result result =
       driver->find_function(function, gpu->module, kernel->name);
   if (result == 0) {
@@ -356,10 +364,6 @@ static hova_status prepare_kernel(hova_gpu *gpu, uint32_t number,
   if (result == 0) {
     result = driver->function_attribute(&fixed, DRIVER_STATIC_SHARED_BYTES,
                                         *function);
-  }
-  if (result == 0) {
-    result =
-        driver->device_attribute(&most, DRIVER_MOST_SHARED_BYTES, gpu->device);
   }
   int64_t shared = (int64_t)fixed + kernel->shared_bytes;
   if (result == 0 && ((int64_t)kernel->threads > threads || shared > most)) {

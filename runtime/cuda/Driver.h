@@ -22,6 +22,7 @@ struct hova_gpu {
   driver_device device;
   int32_t ordinal;
   uint32_t capability;
+  int most_shared; ///< bytes that a block may have
   char name[128];
   driver_context context; ///< null: not retained
   driver_stream stream;

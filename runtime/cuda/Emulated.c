@@ -83,6 +83,11 @@ uint32_t hova_gpu_capability(const hova_gpu *gpu) {
   return UINT32_MAX;
 }
 
+uint64_t hova_gpu_shared(const hova_gpu *gpu) {
+  (void)gpu;
+  return UINT64_MAX;
+}
+
 const char *hova_gpu_name(const hova_gpu *gpu) {
   (void)gpu;
   return "the emulation";
@@ -341,6 +346,7 @@ static hova_status run_launch(hova_gpu *gpu, uint32_t number,
       .grid = {launch->grid[0], launch->grid[1], launch->grid[2]},
       .block = {kernel->threads, 1, 1},
       .dynamic_shared_bytes = kernel->shared_bytes,
+      .most_shared_bytes = gpu->code->shared_bytes,
       .arguments = gpu->arguments,
       .buffers = gpu->buffers,
       .buffer_count = kernel->num_buffers,

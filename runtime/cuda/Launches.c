@@ -110,16 +110,24 @@ static bool buffer_is_valid(const hova_program *program,
 static hova_status check_kernels(const hova_program *program,
                                  const hova_device_code *code,
                                  hova_error *error) {
+  if (code->shared_bytes > INT32_MAX) {
+    return hova_fail(
+        error, HOVA_REJECTED,
+        "program '%s' is malformed: it expects at most %d bytes of "
+        "shared memory in a block, got %u",
+        program->name, INT32_MAX, code->shared_bytes);
+  }
   for (uint32_t i = 0; i < code->num_kernels; ++i) {
     const hova_device_kernel *kernel = &code->kernels[i];
     if (!kernel->name || kernel->threads == 0 ||
-        kernel->threads > MOST_THREADS || kernel->shared_bytes > INT32_MAX) {
+        kernel->threads > MOST_THREADS ||
+        kernel->shared_bytes > code->shared_bytes) {
       return hova_fail(
           error, HOVA_REJECTED,
           "program '%s' is malformed: kernel '%s' expects 1 to %d threads in a "
-          "block and at most %d bytes of shared memory, got %u and %u",
+          "block and at most %u bytes of shared memory, got %u and %u",
           program->name, kernel->name ? kernel->name : "", MOST_THREADS,
-          INT32_MAX, kernel->threads, kernel->shared_bytes);
+          code->shared_bytes, kernel->threads, kernel->shared_bytes);
     }
   }
   return HOVA_OK;

@@ -85,6 +85,8 @@ typedef struct hova_emulation_launch {
   const hova_emulated_kernel *kernel;
   uint32_t grid[3], block[3];
   uint32_t dynamic_shared_bytes;
+  /// What a block of the device may have; 0: what the largest devices give it.
+  uint32_t most_shared_bytes;
   const void *const *arguments; ///< of each parameter the address of its value
   /// One for each parameter that is a pointer, in their order; it points to the
   /// first byte.

@@ -46,11 +46,13 @@ static bool check_launch(const hova_emulation_launch *launch,
   }
   uint64_t shared =
       (uint64_t)kernel->shared_bytes + launch->dynamic_shared_bytes;
-  if (shared > MOST_SHARED_BYTES) {
+  uint32_t most_shared =
+      launch->most_shared_bytes ? launch->most_shared_bytes : MOST_SHARED_BYTES;
+  if (shared > most_shared) {
     return refuse(report,
                   "kernel '%s': a block has at most %u bytes of shared memory, "
                   "got %llu",
-                  kernel->name, MOST_SHARED_BYTES, (unsigned long long)shared);
+                  kernel->name, most_shared, (unsigned long long)shared);
   }
   if (launch->sums > HOVA_EMULATION_H100) {
     return refuse(report, "kernel '%s': there is no way to add sums number %u",

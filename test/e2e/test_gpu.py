@@ -507,7 +507,6 @@ WRONG = {
     "--target=gpu": "targets are cpu, cuda, cuda-emulated",
     "--target=cuda --march=native": "option '--march' does not apply to --target=cuda",
     "--gpu-arch=sm_80": "option '--gpu-arch' does not apply to --target=cpu",
-    "--target=cuda --gpu-arch=sm_75": "option '--gpu-arch': expects one of sm_80, sm_86, sm_89, sm_90a, sm_120, got 'sm_75'",
     "--target=cuda --mma-sums=a100": "'hova compile' takes no option '--mma-sums'",
     "--target=cuda --approximations=above": "'hova compile' takes no option '--approximations'",
     "--target=cuda --debug-lines=x.txt": "option '--debug-lines' does not apply to --target=cuda",

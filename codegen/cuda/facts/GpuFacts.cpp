@@ -17,7 +17,7 @@ const GpuFacts &gpuOf(Operation *op) {
       return *gpu;
     }
   }
-  return *findGpu(getDefaultGpus().front());
+  return *getGpus().front();
 }
 
 } // namespace hova

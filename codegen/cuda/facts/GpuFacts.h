@@ -17,6 +17,7 @@
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringRef.h"
+#include "llvm/Support/Error.h"
 #include <string>
 
 namespace mlir {
@@ -101,9 +102,12 @@ std::string getGpuNames();
 /// Adds a row, which outlives the process, before any is asked for by others.
 void registerGpu(const GpuFacts &gpu);
 
-/// What programs are for unless somebody says otherwise: those that run on
-/// every GPU from 8.0 on, the best first.
-llvm::ArrayRef<llvm::StringLiteral> getDefaultGpus();
+/// The rows of names with commas between them, in the order in which a program
+/// tries them: those with more shared memory first, and of these the later
+/// ones. Without a name they are those whose code runs on every GPU from 8.0
+/// on. An error, the end of a sentence, names what is unknown or given twice.
+llvm::Expected<llvm::SmallVector<const GpuFacts *>>
+resolveGpus(llvm::StringRef names);
 
 /// The row of the GPU that `op` is for.
 const GpuFacts &gpuOf(mlir::Operation *op);

@@ -190,9 +190,29 @@ void registerGpu(const GpuFacts &gpu) {
   rows().insert(after, &gpu);
 }
 
-ArrayRef<StringLiteral> getDefaultGpus() {
-  static constexpr StringLiteral names[] = {"sm_80", "sm_86"};
-  return names;
+/// The code of the second runs where there is less shared memory than the first
+/// takes.
+static constexpr StringLiteral kDefaultGpus = "sm_80,sm_86";
+
+Expected<SmallVector<const GpuFacts *>> resolveGpus(StringRef names) {
+  SmallVector<const GpuFacts *> gpus;
+  for (StringRef name :
+       split(names.empty() ? StringRef(kDefaultGpus) : names, ',')) {
+    const GpuFacts *gpu = findGpu(name);
+    if (!gpu) {
+      return createStringError("expects levels of " + getGpuNames() +
+                               ", got '" + name + "'");
+    }
+    if (is_contained(gpus, gpu)) {
+      return createStringError("'" + name + "' is given twice");
+    }
+    gpus.push_back(gpu);
+  }
+  sort(gpus, [](const GpuFacts *a, const GpuFacts *b) {
+    return std::pair(a->groupBytes, a->capability) >
+           std::pair(b->groupBytes, b->capability);
+  });
+  return gpus;
 }
 
 } // namespace hova

@@ -53,19 +53,39 @@ static llvm::Expected<std::string> makeObject(llvm::Module &module) {
 }
 
 namespace {
+/// The code of one level.
+struct GpuCode {
+  const GpuFacts *gpu;
+  OwningOpRef<ModuleOp> whole;
+  /// What a device runs, once it is assembled.
+  std::optional<DeviceProgram> program = std::nullopt;
+  std::string ptx = "";
+  std::optional<MachineCode> machineCode = std::nullopt;
+  std::string withoutCode = ""; ///< why there is no machine code
+
+  ModuleOp code() const { return codeOf(*whole); }
+};
+
 class CudaCode final : public ProgramCode {
 public:
-  CudaCode(MLIRContext *context, CudaMachine machine, const GpuFacts &gpu,
-           StringRef ptxas, const CompileOptions &options)
-      : context(context), machine(machine), gpu(gpu), ptxas(ptxas),
+  CudaCode(MLIRContext *context, CudaMachine machine,
+           ArrayRef<const GpuFacts *> gpus, StringRef ptxas,
+           const CompileOptions &options)
+      : context(context), machine(machine), gpus(gpus), ptxas(ptxas),
         options(options) {}
 
-  void add(ModuleOp code, size_t) override {
-    whole = cast<ModuleOp>(code->getParentOfType<ModuleOp>()->clone());
+  void add(ModuleOp code, size_t level) override {
+    auto whole = code->getParentOfType<ModuleOp>();
+    levels.push_back({gpus[level], cast<ModuleOp>(whole->clone())});
   }
 
   std::vector<LevelCode> describeLevels() const override {
-    return {{gpu.name.str(), 0, "", "", deviceName()}};
+    std::vector<LevelCode> described;
+    for (const GpuCode &level : levels) {
+      described.push_back(
+          {level.gpu->name.str(), 0, "", "", deviceName(level)});
+    }
+    return described;
   }
 
   FailureOr<SmallVector<std::string>>
@@ -82,14 +102,13 @@ public:
   DeviceReport report() override;
 
 private:
-  std::string deviceName() const {
-    return "hova_device_code." + options.prefix;
+  std::string deviceName(const GpuCode &level) const {
+    return ("hova_device_code." + level.gpu->name + "." + options.prefix).str();
   }
-  ModuleOp code() { return codeOf(*whole); }
 
   /// The kernels as host code, which checks what they do.
-  llvm::Expected<std::unique_ptr<llvm::Module>> emulate() {
-    OwningOpRef<ModuleOp> copy = cast<ModuleOp>(code()->clone());
+  llvm::Expected<std::unique_ptr<llvm::Module>> emulate(const GpuCode &level) {
+    OwningOpRef<ModuleOp> copy = cast<ModuleOp>(level.code()->clone());
     PassManager manager(context);
     manager.addPass(createLowerToEmulationPass());
     if (failed(manager.run(*copy))) {
@@ -114,31 +133,28 @@ private:
     }
   }
 
-  llvm::Expected<MachineCode> assembleBy(StringRef path);
-  llvm::Error findMachineCode();
+  llvm::Expected<MachineCode> assembleBy(StringRef path, const GpuCode &level);
+  llvm::Error findMachineCode(GpuCode &level);
+  llvm::Error assemble(GpuCode &level);
   llvm::Expected<std::string> generateUnit(DescribeFunction describe);
-  KernelUse useOf(const DeviceKernel &kernel) const;
+  KernelUse useOf(const GpuCode &level, const DeviceKernel &kernel) const;
 
   MLIRContext *context;
   CudaMachine machine;
-  const GpuFacts &gpu;
+  ArrayRef<const GpuFacts *> gpus;
   std::string ptxas;
   const CompileOptions &options;
-  OwningOpRef<ModuleOp> whole;
+  SmallVector<GpuCode, 2> levels; ///< that there is code of
   llvm::LLVMContext llvmContext;
-  /// What a device runs, once it is assembled.
-  std::optional<DeviceProgram> program;
-  std::string ptx;
-  std::optional<MachineCode> machineCode;
   std::string assemblerPath;
-  std::string withoutCode; ///< why there is no machine code
 };
 } // namespace
 
 /// Machine code that is known to hold all kernels.
-llvm::Expected<MachineCode> CudaCode::assembleBy(StringRef path) {
-  llvm::Expected<MachineCode> made = assemblePtx(path, ptx, gpu);
-  for (const DeviceKernel &kernel : program->kernels) {
+llvm::Expected<MachineCode> CudaCode::assembleBy(StringRef path,
+                                                 const GpuCode &level) {
+  llvm::Expected<MachineCode> made = assemblePtx(path, level.ptx, *level.gpu);
+  for (const DeviceKernel &kernel : level.program->kernels) {
     LLVM::LLVMFuncOp function = kernel.function;
     StringRef name = function.getName();
     if (made && made->kernels.lookup(name).registers == 0) {
@@ -151,99 +167,113 @@ llvm::Expected<MachineCode> CudaCode::assembleBy(StringRef path) {
 
 /// An assembler that was found and does not do its work is no reason to fail:
 /// the driver has one too. One that was asked for is.
-llvm::Error CudaCode::findMachineCode() {
+llvm::Error CudaCode::findMachineCode(GpuCode &level) {
   if (ptxas == kNoPtxas) {
-    withoutCode = "--ptxas=none leaves it out";
+    level.withoutCode = "--ptxas=none leaves it out";
     return llvm::Error::success();
   }
   assemblerPath = ptxas.empty() ? findPtxas() : ptxas;
   if (assemblerPath.empty()) {
-    withoutCode = "no ptxas was found";
+    level.withoutCode = "no ptxas was found";
     return llvm::Error::success();
   }
-  llvm::Expected<MachineCode> made = assembleBy(assemblerPath);
+  llvm::Expected<MachineCode> made = assembleBy(assemblerPath, level);
   if (made) {
-    machineCode = std::move(*made);
+    level.machineCode = std::move(*made);
     return llvm::Error::success();
   }
   if (!ptxas.empty()) {
     return made.takeError();
   }
-  withoutCode = llvm::toString(made.takeError());
+  level.withoutCode = llvm::toString(made.takeError());
   emitWarning(UnknownLoc::get(context))
-      << withoutCode
+      << level.withoutCode
       << "; the program has no machine code, and the driver compiles its PTX "
          "whenever it starts";
   return llvm::Error::success();
+}
+
+llvm::Error CudaCode::assemble(GpuCode &level) {
+  // What fails before the assembler is hova's fault.
+  FailureOr<DeviceProgram> read = readDeviceProgram(level.code());
+  if (failed(read)) {
+    return llvm::createStringError(std::errc::executable_format_error,
+                                   "the code is no program for a GPU");
+  }
+  level.program = std::move(*read);
+  if (machine == CudaMachine::Emulated) {
+    return llvm::Error::success();
+  }
+  auto text = translateToPtx(level.code(), *level.gpu);
+  if (!text) {
+    return llvm::createStringError(std::errc::executable_format_error, "%s",
+                                   llvm::toString(text.takeError()).c_str());
+  }
+  level.ptx = std::move(*text);
+  if (llvm::Error error = findMachineCode(level)) {
+    return error;
+  }
+  return options.emit == EmitKind::MachineCode && !level.machineCode
+             ? llvm::createStringError("there is no machine code to write: " +
+                                       level.withoutCode)
+             : llvm::Error::success();
 }
 
 llvm::Error CudaCode::assemble() {
   if (isText(options.emit) && !options.report) {
     return llvm::Error::success();
   }
-  // What fails before the assembler is hova's fault.
-  FailureOr<DeviceProgram> read = readDeviceProgram(code());
-  if (failed(read)) {
-    return llvm::createStringError(std::errc::executable_format_error,
-                                   "the code is no program for a GPU");
+  for (GpuCode &level : levels) {
+    if (llvm::Error error = assemble(level)) {
+      return error;
+    }
   }
-  program = std::move(*read);
-  if (machine == CudaMachine::Emulated) {
-    return llvm::Error::success();
-  }
-  auto text = translateToPtx(code(), gpu);
-  if (!text) {
-    return llvm::createStringError(std::errc::executable_format_error, "%s",
-                                   llvm::toString(text.takeError()).c_str());
-  }
-  ptx = std::move(*text);
-  if (llvm::Error error = findMachineCode()) {
-    return error;
-  }
-  return options.emit == EmitKind::MachineCode && !machineCode
-             ? llvm::createStringError("there is no machine code to write: " +
-                                       withoutCode)
-             : llvm::Error::success();
+  return llvm::Error::success();
 }
 
+/// Text and machine code alone are of one level.
 llvm::Expected<std::string> CudaCode::generateUnit(DescribeFunction describe) {
+  const GpuCode &first = levels.front();
   if (options.emit == EmitKind::Assembly) {
-    return translateToPtx(code(), gpu);
+    return translateToPtx(first.code(), *first.gpu);
   }
   if (options.emit == EmitKind::LLVM) {
-    return translateToLlvm(code(), gpu);
+    return translateToLlvm(first.code(), *first.gpu);
   }
   if (options.emit == EmitKind::MachineCode) {
-    return machineCode->bytes;
+    return first.machineCode->bytes;
   }
   auto module = std::make_unique<llvm::Module>("hova", llvmContext);
   if (machine == CudaMachine::Emulated) {
-    auto emulated = emulate();
+    auto emulated = emulate(first);
     if (!emulated) {
       return emulated.takeError();
     }
     module = std::move(*emulated);
   }
-  addDeviceCode(*module, deviceName(), *program, gpu.capability, ptx,
-                machineCode ? &*machineCode : nullptr);
+  for (const GpuCode &level : levels) {
+    addDeviceCode(*module, deviceName(level), *level.program, *level.gpu,
+                  level.ptx, level.machineCode ? &*level.machineCode : nullptr);
+  }
   finishSymbols(*module);
   describe(*module);
   return makeObject(*module);
 }
 
-KernelUse CudaCode::useOf(const DeviceKernel &kernel) const {
+KernelUse CudaCode::useOf(const GpuCode &level,
+                          const DeviceKernel &kernel) const {
   KernelUse use;
   LLVM::LLVMFuncOp function = kernel.function;
   use.name = function.getName().str();
   use.threads = kernel.threads;
   use.sharedBytes = kernel.sharedBytes;
   BlockNeeds needs{kernel.threads, kernel.sharedBytes, std::nullopt};
-  if (machineCode) {
-    use.code = machineCode->kernels.lookup(use.name);
+  if (level.machineCode) {
+    use.code = level.machineCode->kernels.lookup(use.name);
     needs.groupBytes += use.code->sharedBytes;
     needs.registers = use.code->registers;
   }
-  Occupancy occupancy = getOccupancy(gpu, needs);
+  Occupancy occupancy = getOccupancy(*level.gpu, needs);
   use.blocks = occupancy.blocks;
   use.limits = std::move(occupancy.limits);
   return use;
@@ -275,19 +305,22 @@ static void addMainLoops(DeviceReport &report, const GpuFacts &gpu,
   }
 }
 
+/// Of the best level.
 DeviceReport CudaCode::report() {
+  const GpuCode &level = levels.front();
+  const GpuFacts &gpu = *level.gpu;
   DeviceReport report;
   report.arch = gpu.name.str();
   report.processors.assign(gpu.processors.begin(), gpu.processors.end());
-  report.withoutCode = withoutCode;
-  if (machineCode) {
-    report.assembler = machineCode->assembler;
+  report.withoutCode = level.withoutCode;
+  if (level.machineCode) {
+    report.assembler = level.machineCode->assembler;
     report.assemblerPath = assemblerPath;
   }
-  for (const DeviceKernel &kernel : program->kernels) {
-    report.kernels.push_back(useOf(kernel));
+  for (const DeviceKernel &kernel : level.program->kernels) {
+    report.kernels.push_back(useOf(level, kernel));
   }
-  for (const DeviceLaunch &launch : program->launches) {
+  for (const DeviceLaunch &launch : level.program->launches) {
     LaunchOp op = launch.op;
     KernelUse &use = report.kernels[launch.kernel];
     use.launches.push_back(op.getName().str());
@@ -296,20 +329,28 @@ DeviceReport CudaCode::report() {
     use.flops = op.getFlops();
     use.bytes = bytesOf(op.getBuffers());
   }
-  if (machineCode && options.reportLoops) {
-    addMainLoops(report, gpu, machineCode->bytes);
+  if (level.machineCode && options.reportLoops) {
+    addMainLoops(report, gpu, level.machineCode->bytes);
   }
   return report;
 }
 
-std::shared_ptr<const Target> CudaProgram::getTarget(size_t) const {
-  return std::make_shared<CudaTarget>(gpu);
+std::vector<std::string> CudaProgram::getLevels() const {
+  std::vector<std::string> names;
+  for (const GpuFacts *gpu : levels) {
+    names.push_back(gpu->name.str());
+  }
+  return names;
+}
+
+std::shared_ptr<const Target> CudaProgram::getTarget(size_t level) const {
+  return std::make_shared<CudaTarget>(*levels.front(), *levels[level]);
 }
 
 std::unique_ptr<ProgramCode>
 CudaProgram::makeCode(MLIRContext *context,
                       const CompileOptions &options) const {
-  return std::make_unique<CudaCode>(context, machine, gpu, ptxas, options);
+  return std::make_unique<CudaCode>(context, machine, levels, ptxas, options);
 }
 
 } // namespace hova

@@ -20,19 +20,23 @@ inline constexpr llvm::StringLiteral kNoPtxas = "none";
 
 class CudaProgram final : public ProgramTarget {
 public:
-  /// `ptxas` is the path of what makes machine code for `gpu`: empty for what
-  /// is found, and `kNoPtxas` for none.
-  CudaProgram(const TargetFacts &facts, CudaMachine machine,
-              const GpuFacts &gpu, std::string ptxas = "")
-      : ProgramTarget(facts), machine(machine), gpu(gpu),
-        ptxas(std::move(ptxas)) {}
+  using Levels = llvm::SmallVector<const GpuFacts *>;
 
-  std::vector<std::string> getLevels() const override {
-    return {gpu.name.str()};
-  }
+  /// Levels are the best first; at least one. `ptxas` is the path of what makes
+  /// machine code for them: empty for what is found, and `kNoPtxas` for none.
+  /// `areDefault`: nobody has said which levels, so that a program may lack
+  /// those after the first.
+  CudaProgram(const TargetFacts &facts, CudaMachine machine, Levels levels,
+              std::string ptxas = "", bool areDefault = false)
+      : ProgramTarget(facts), machine(machine), levels(std::move(levels)),
+        ptxas(std::move(ptxas)), areDefault(areDefault) {}
+
+  std::vector<std::string> getLevels() const override;
   std::shared_ptr<const ProgramTarget> withFirstLevel() const override {
-    return std::make_shared<CudaProgram>(getFacts(), machine, gpu, ptxas);
+    return std::make_shared<CudaProgram>(
+        getFacts(), machine, Levels{levels.front()}, ptxas, areDefault);
   }
+  bool mayLack(size_t level) const override { return areDefault && level > 0; }
   std::shared_ptr<const Target> getTarget(size_t level) const override;
   std::string getRuntime() const override {
     return machine == CudaMachine::Device ? "cuda" : "cuda-emulated";
@@ -44,8 +48,9 @@ public:
 
 private:
   CudaMachine machine;
-  const GpuFacts &gpu;
+  Levels levels;
   std::string ptxas;
+  bool areDefault;
 };
 
 } // namespace hova

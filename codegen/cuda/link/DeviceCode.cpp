@@ -47,7 +47,7 @@ public:
     }
   }
 
-  llvm::Constant *describe(int64_t capability, StringRef ptx) {
+  llvm::Constant *describe(const GpuFacts &gpu, StringRef ptx) {
     SmallVector<llvm::Constant *> kernels, launches;
     for (const DeviceKernel &kernel : program.kernels) {
       kernels.push_back(describeKernel(kernel, ptx.empty()));
@@ -56,7 +56,10 @@ public:
       launches.push_back(describeLaunch(launch));
     }
     bool hasTables = !program.tables.empty();
-    return build.record({build.i32(capability), build.i32(kernels.size()),
+    // Emulated, it runs as on the GPU that it is for.
+    uint32_t last = gpu.isExact && !ptx.empty() ? gpu.capability : UINT32_MAX;
+    return build.record({build.i32(gpu.capability), build.i32(last),
+                         build.i32(gpu.groupBytes), build.i32(kernels.size()),
                          build.i32(launches.size()), build.array(kernels),
                          build.array(launches),
                          ptx.empty() ? build.null() : build.text(ptx),
@@ -117,10 +120,10 @@ private:
 } // namespace
 
 void addDeviceCode(llvm::Module &module, StringRef name,
-                   const DeviceProgram &program, int64_t capability,
+                   const DeviceProgram &program, const GpuFacts &gpu,
                    StringRef ptx, const MachineCode *code) {
   llvm::Constant *record =
-      DeviceCodeBuilder(module, program, code).describe(capability, ptx);
+      DeviceCodeBuilder(module, program, code).describe(gpu, ptx);
   auto global = new llvm::GlobalVariable(
       module, record->getType(),
       /*isConstant=*/true, llvm::GlobalValue::ExternalLinkage, record, name);

@@ -15,7 +15,7 @@ namespace hova {
 /// then `module` has the constants `hova_emulated_NAME` of all of them. `code`
 /// is the text's machine code, which knows all kernels; null: there is none.
 void addDeviceCode(llvm::Module &module, llvm::StringRef name,
-                   const DeviceProgram &program, int64_t capability,
+                   const DeviceProgram &program, const GpuFacts &gpu,
                    llvm::StringRef ptx, const MachineCode *code);
 
 } // namespace hova

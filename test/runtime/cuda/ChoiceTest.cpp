@@ -60,6 +60,22 @@ TEST_F(Choice, a_gpu_that_is_too_old_is_none) {
             "capability 8.0; Stand-in GPU has 7.5");
 }
 
+TEST_F(Choice, a_gpu_with_too_little_shared_memory_is_none) {
+  hova_program both = hova_program_both;
+  hova_device_code code = *both.levels->device;
+  std::vector<hova_device_kernel> kernels{code.kernels, code.kernels + 3};
+  kernels[2].shared_bytes = 100 << 10;
+  code.kernels = kernels.data();
+  hova_level level = {"sm_80", 0, nullptr, nullptr, &code};
+  both.levels = &level;
+  stand_in_set_device(86, 1 << 20, 1);
+  DeviceContext made(both);
+  EXPECT_EQ(made.message,
+            "runs on the processor: program 'device' needs a GPU with 102400 "
+            "bytes of shared memory in a block, for kernel 'gather'; Stand-in "
+            "GPU has 101376");
+}
+
 TEST_F(Choice, what_the_caller_says_is_taken_without_a_word) {
   hova_options options = {};
   options.target = "cpu";

@@ -181,7 +181,8 @@ static const hova_device_launch launches[] = {
     {2, {1, 3, 2}, gather_buffers}};
 
 #define CODE(KERNELS, LAUNCHES, COUNT)                                         \
-  {80, 3, COUNT, KERNELS, LAUNCHES, PTX, 0, 0, tables, sizeof tables, 0}
+  {80,  UINT32_MAX, 163 << 10, 3,      COUNT,         KERNELS, LAUNCHES,       \
+   PTX, 0,          0,         tables, sizeof tables, 0}
 #define LEVEL(CODE) {"sm_80", 0, 0, 0, &CODE}
 
 #define PROGRAM(NAME, LEVEL, INPUTS, OUTPUTS, WEIGHT_BYTES, NUM_KERNELS,       \

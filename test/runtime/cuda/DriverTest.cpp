@@ -381,14 +381,17 @@ TEST_F(Driver, what_its_compiler_says_of_a_text_is_told) {
             "program 'device' has no kernels for Stand-in GPU");
 }
 
-TEST_F(Driver, machine_code_is_taken_for_its_own_capability_alone) {
+TEST_F(Driver, machine_code_is_taken_for_later_ones_of_its_major_number) {
   static const char cubin[] = "\177ELF";
   Changed changed;
   changed.code.ptx = nullptr;
   changed.code.cubin = cubin;
   changed.code.cubin_bytes = sizeof cubin;
   EXPECT_EQ(changed.refusal(), "");
-  stand_in_set_device(86, 1 << 20, 1);
+  changed.code.shared_bytes = 99 << 10;
+  stand_in_set_device(89, 1 << 20, 1);
+  EXPECT_EQ(changed.refusal(), "");
+  stand_in_set_device(90, 1 << 20, 1);
   EXPECT_NE(changed.refusal(), "");
   // Where the driver does not like it there is the text.
   stand_in_set_device(80, 1 << 20, 1);
@@ -399,10 +402,10 @@ TEST_F(Driver, machine_code_is_taken_for_its_own_capability_alone) {
 
 TEST_F(Driver, kernels_need_no_more_than_a_block_has) {
   Changed changed;
-  changed.kernels[2].shared_bytes = (163 << 10) + 1;
+  changed.kernels[2].shared_bytes = changed.code.shared_bytes = (163 << 10) + 1;
   EXPECT_EQ(changed.refusal(),
-            "kernel 'gather' needs 64 threads and 166913 bytes of shared "
-            "memory in a block; Stand-in GPU gives it 256 and 166912");
+            "program 'device' needs a GPU with 166913 bytes of shared memory "
+            "in a block, for kernel 'gather'; Stand-in GPU has 166912");
   changed.kernels[2].shared_bytes = 163 << 10;
   EXPECT_EQ(changed.refusal(), "");
   changed.kernels[0].threads = 288;

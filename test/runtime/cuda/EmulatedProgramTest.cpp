@@ -158,6 +158,8 @@ TEST(EmulatedProgram, malformed_kernels_and_launches_are_refused) {
            [](Changed &c) { c.kernels[0].threads = 0; },
            [](Changed &c) { c.kernels[0].threads = 1025; },
            [](Changed &c) { c.kernels[0].shared_bytes = 1u << 31; },
+           [](Changed &c) { c.code.shared_bytes = 1u << 31; },
+           [](Changed &c) { c.code.shared_bytes = (50 << 10) - 1; },
            [](Changed &c) { c.kernels[0].num_buffers = 2; },
            [](Changed &c) { c.kernels[0].emulated = nullptr; },
            [](Changed &c) { c.launches[2].kernel = 3; },

@@ -149,7 +149,7 @@ STAND_IN CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute attribute,
     *value = machine.capability % 10;
     return CODE(0);
   case 97:
-    *value = MOST_SHARED;
+    *value = most_shared();
     return CODE(0);
   default:
     violation("cuDeviceGetAttribute: attribute %d", (int)attribute);
@@ -266,6 +266,10 @@ STAND_IN CUresult cuModuleLoadDataEx(CUmodule *module, const void *image,
              "ptxas application ptx input, line 3\nfatal   : Parsing error\n");
     return CODE(218);
   }
+  // What an assembler made nobody executes here: the text is to be taken.
+  if (is_code ? text[4] != '\0' : !runs_text(text)) {
+    return CODE(209);
+  }
   object *made = make(MODULE, NULL);
   made->memory = (char *)text;
   *module = (CUmodule)(void *)made;
@@ -309,7 +313,7 @@ STAND_IN CUresult cuFuncSetAttribute(CUfunction function,
                                      int value) {
   ENTER(true);
   demand(attribute == 8, __func__, "attribute");
-  demand(value >= 0 && value <= MOST_SHARED, __func__, "bytes");
+  demand(value >= 0 && value <= most_shared(), __func__, "bytes");
   find(function, FUNCTION, __func__)->dynamic_shared = value;
   return CODE(0);
 }

@@ -151,6 +151,32 @@ void drop_memory(device_address address, const char *call) {
   violation("%s: 0x%llx is no memory, or was freed already", call, address);
 }
 
+int most_shared(void) {
+  if (machine.most_shared) {
+    return machine.most_shared;
+  }
+  switch (machine.capability) {
+  case 86:
+  case 89:
+  case 120:
+    return 99 << 10;
+  case 90:
+    return 227 << 10;
+  default:
+    return 163 << 10;
+  }
+}
+
+bool runs_text(const char *ptx) {
+  const char *target = strstr(ptx, ".target sm_");
+  int number = 0, length = 0;
+  if (!target || sscanf(target, ".target sm_%d%n", &number, &length) != 1) {
+    return false;
+  }
+  return target[length] == 'a' ? number == machine.capability
+                               : number <= machine.capability;
+}
+
 //===----------------------------------------------------------------------===//
 // The queue
 //===----------------------------------------------------------------------===//
@@ -236,6 +262,8 @@ __attribute__((constructor)) static void read_environment(void) {
   }
   const char *number = getenv("STAND_IN_CAPABILITY");
   machine.capability = number ? atoi(number) : machine.capability;
+  number = getenv("STAND_IN_SHARED");
+  machine.most_shared = number ? atoi(number) : machine.most_shared;
   number = getenv("STAND_IN_MEMORY");
   machine.memory = number ? (size_t)atoll(number) : machine.memory;
   number = getenv("STAND_IN_DEVICES");

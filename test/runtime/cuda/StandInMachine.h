@@ -8,11 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum {
-  MOST_PARAMETERS = 16,
-  COMMON_SHARED = 48 << 10,
-  MOST_SHARED = 163 << 10
-};
+enum { MOST_PARAMETERS = 16, COMMON_SHARED = 48 << 10 };
 
 typedef unsigned long long device_address;
 
@@ -75,6 +71,7 @@ typedef struct machine_state {
   bool initialized;
   int contexts, pushed; ///< retained, and current
   int capability, device_count;
+  int most_shared; ///< bytes of a block; 0: as its capability says
   size_t memory;   ///< of the device
   unsigned broken; ///< what every call returns; 0: none is
 } machine_state;
@@ -108,6 +105,12 @@ char *bytes_at(device_address address, size_t bytes, const char *call);
 /// has no PTX, and the kernels of the tests alone.
 const kernel *find_kernel(const char *name, const char *ptx);
 void run_call(const call *made);
+
+/// Bytes of shared memory that the device gives to a block.
+int most_shared(void);
+/// Whether it runs PTX: that of its own capability and of earlier ones, or,
+/// with an `a` after the number, of its own alone.
+bool runs_text(const char *ptx);
 
 /// A place in the queue of a stream.
 operation *put(object *stream, const char *call);

@@ -36,7 +36,8 @@ unsigned cuEventElapsedTime(float *ms, void *from, void *to);
 
 namespace {
 
-const char *const kText = "//\n.version 7.0\n.visible .entry spread()\n";
+const char *const kText =
+    "//\n.version 7.0\n.target sm_80\n.visible .entry spread()\n";
 
 /// A process that has done everything right so far.
 struct Application {

@@ -291,7 +291,7 @@ def test_gpu_shows_ptx():
 
 
 @pytest.mark.parametrize("options, status, expected", [
-    (["--march=x86-64-v3,x86-64-v4"], 2, "hova view takes one ISA level, got 2"),
+    (["--march=x86-64-v3,x86-64-v4"], 2, "hova view takes one level, got 2"),
     (["--emit=exe"], 2, "'hova view' takes no option '--emit'"),
     (["--format=html"], 2, "option '--format' expects text, json, got 'html'"),
     (["--peak=10"], 2, "option '--peak' needs '--benchmark-file'"),

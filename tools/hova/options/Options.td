@@ -105,8 +105,9 @@ defm stop_after : Value<"stop-after", [CompileVerb], "PHASE",
 defm target : Value<"target", generators, "TARGET",
                     "Generate code for cpu, a processor, for cuda, a GPU, or for cuda-emulated, a GPU that the processor emulates with all checks (default: cpu). With cpu,cuda one executable or library has code for both: it runs on a GPU where there is one, and on the processor elsewhere.",
                     ["cpu", "cuda", "cuda-emulated"]>;
-defm gpu_arch : Value<"gpu-arch", generators, "sm_80",
-                      "Generate code for this architecture of GPUs and later ones. Applies to --target=cuda and cuda-emulated (default: sm_80).", ["sm_80"]>;
+defm gpu_arch : Value<"gpu-arch", generators, "LEVEL[,LEVEL]...",
+                      "Generate code for these levels of GPUs, of which the program picks the best when it starts: sm_80, sm_86, sm_89, sm_90a or sm_120. Without it a program runs on every GPU from compute capability 8.0 on, and what is of one level is for sm_80. An emulation takes one. Applies to --target=cuda and cuda-emulated.",
+                      ["sm_80", "sm_86", "sm_89", "sm_90a", "sm_120"]>;
 defm ptxas : Value<"ptxas", [CompileVerb, ExplainVerb, VerifyVerb, ViewVerb], "PATH|none",
                    "Assemble kernels for a GPU by this ptxas, or by none: a program holds the machine code beside its PTX. Without the option the first ptxas in PATH, CUDA_HOME/bin, CUDA_PATH/bin and /usr/local/cuda/bin is taken, and one that fails is a warning. Applies to --target=cuda.">;
 defm mma_sums : Choice<"mma-sums", [VerifyVerb], ["in-order", "a100", "h100"],

@@ -251,6 +251,20 @@ static std::string identifier(llvm::StringRef name) {
   return result.empty() || llvm::isDigit(result[0]) ? "m" + result : result;
 }
 
+bool takeOneLevel(const Arguments &arguments, CompileOptions &options) {
+  bool isDefault = !arguments.has(OPT_march) && !arguments.has(OPT_gpu_arch);
+  if (isDefault && options.target) {
+    options.target = options.target->withFirstLevel();
+  }
+  return options.countLevels() <= 1;
+}
+
+/// The option that names the levels of a target.
+static llvm::StringRef levelOption(const ProgramTarget &target) {
+  return llvm::is_contained(target.getFacts().options, "march") ? "--march"
+                                                                : "--gpu-arch";
+}
+
 /// From `assign` on a dump is for one level, the first of those it was made
 /// with.
 static void takeLevelOfDump(const Arguments &arguments, Session &session,
@@ -261,9 +275,9 @@ static void takeLevelOfDump(const Arguments &arguments, Session &session,
   }
   std::string first = options.target->getLevels().front();
   if (first != level) {
-    arguments.usageError("option '--march': " + arguments.model() +
-                         " is for level '" + level + "' alone, got '" + first +
-                         "'");
+    arguments.usageError("option '" + levelOption(*options.target) +
+                         "': " + arguments.model() + " is for level '" + level +
+                         "' alone, got '" + first + "'");
   }
   options.target = options.target->withFirstLevel();
 }
@@ -302,6 +316,8 @@ void describeModel(const Arguments &arguments, Session &session,
   for (const auto &program : programs) {
     if (llvm::is_contained(program->getFacts().options, "march")) {
       os << " --march=" << llvm::join(program->getLevels(), ",");
+    } else if (arguments.has(OPT_gpu_arch)) {
+      os << " --gpu-arch=" << llvm::join(program->getLevels(), ",");
     }
   }
   if (options.storage != Storage::F32) {

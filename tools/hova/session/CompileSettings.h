@@ -22,6 +22,10 @@ Storage readStorage(const Arguments &arguments);
 /// and where to emit. Mistakes are in `arguments`.
 CompileOptions readCompileOptions(const Arguments &arguments);
 
+/// Takes the first level of the target where the command line names none: for
+/// what shows or writes one. False: it names several.
+bool takeOneLevel(const Arguments &arguments, CompileOptions &options);
+
 /// Fills what follows from the model: prefix, pack arguments, where to start
 /// and what dumps remember. Mistakes are in `arguments`.
 void describeModel(const Arguments &arguments, Session &session,

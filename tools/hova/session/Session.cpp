@@ -222,10 +222,10 @@ static std::vector<std::string> targetArguments(const Arguments &arguments) {
   if (targets == llvm::SmallVector<llvm::StringRef>{getDefaultFacts().name}) {
     return {march};
   }
-  std::vector<std::string> words{
-      "--target=" + llvm::join(targets, ","),
-      "--gpu-arch=" +
-          arguments.value(OPT_gpu_arch, TargetChoice().gpuArch).str()};
+  std::vector<std::string> words{"--target=" + llvm::join(targets, ",")};
+  if (arguments.has(OPT_gpu_arch)) {
+    words.push_back("--gpu-arch=" + arguments.value(OPT_gpu_arch).str());
+  }
   if (llvm::is_contained(targets, getDefaultFacts().name)) {
     words.push_back(march);
   }

@@ -230,9 +230,8 @@ void Compilation::readProduct() {
   }
   refuseIdleOptions();
   refuseForeignProduct();
-  if (product->oneLevel && options.countLevels() > 1) {
-    arguments.usageError("--emit=" + product->name +
-                         " takes one ISA level, got " +
+  if (product->oneLevel && !takeOneLevel(arguments, options)) {
+    arguments.usageError("--emit=" + product->name + " takes one level, got " +
                          llvm::Twine(options.countLevels()));
   }
   if (!arguments.has(OPT_stop_after)) {

@@ -100,6 +100,8 @@ int Explanation::make() {
   frontend::ModelOptions modelOptions = readModelOptions(arguments);
   folder = modelOptions.folder;
   CompileOptions options = readCompileOptions(arguments);
+  // Of several levels that are named, the best is explained.
+  takeOneLevel(arguments, options);
   if (arguments.failed()) {
     return *arguments.failed();
   }

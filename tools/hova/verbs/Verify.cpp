@@ -232,7 +232,7 @@ int runVerify(Arguments &arguments) {
   }
   bool guard = arguments.has(OPT_guard);
   if (guard && options.countLevels() > 1) {
-    arguments.usageError("option '--guard' expects one ISA level");
+    arguments.usageError("option '--guard' expects one level");
   }
   if (guard && session.isAfter("tile")) {
     arguments.usageError("option '--guard' expects a program of phase 'tile' "

@@ -63,8 +63,8 @@ void View::readOptions() {
   options.report = true;
   isPage = arguments.word(OPT_format) == "text";
   peak = readPeak(arguments);
-  if (options.countLevels() > 1) {
-    arguments.usageError("hova view takes one ISA level, got " +
+  if (!takeOneLevel(arguments, options)) {
+    arguments.usageError("hova view takes one level, got " +
                          llvm::Twine(options.countLevels()));
   }
 }

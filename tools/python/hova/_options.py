@@ -41,7 +41,7 @@ class CodeOptions(DescriptionOptions, total=False):
     dtype: Literal["f32", "bf16", "f16"] | DTypeLike
     target: Literal["cpu", "cuda", "cuda-emulated"]
     march: str | Sequence[str]
-    gpu_arch: str
+    gpu_arch: str | Sequence[str]
     strict: bool
     without: Sequence[str]
     pass_pipeline: Sequence[str]
@@ -112,7 +112,7 @@ _ABOUT = {
     "dtype": "'f32', 'bf16' or 'f16', or NumPy's type: of storage; sums are f32",
     "target": "'cpu', 'cuda' or 'cuda-emulated'",
     "march": "ISA levels, as 'x86-64-v3', the best of which the program picks",
-    "gpu_arch": "least architecture of GPUs, as 'sm_80'",
+    "gpu_arch": "levels of GPUs, as 'sm_86', the best of which the program picks",
     "strict": "no pass that reassociates",
     "without": "optional passes to leave out",
     "pass_pipeline": "passes to run at a point, as 'before-fuse(my-pass)'",
@@ -153,9 +153,9 @@ def documented(options: type) -> Callable[[_Function], _Function]:
 
 _FLAGS = {"strict", "werror", "guard"}
 _FILES = {"weights", "dump_ir", "time_trace", "debug_lines", "ptxas", "benchmark_file"}
-_WORDS = {"checkpoint", "task", "target", "gpu_arch", "path", "init", "max_memory", "weights_mode", "stop_after"}
+_WORDS = {"checkpoint", "task", "target", "path", "init", "max_memory", "weights_mode", "stop_after"}
 _WORDS |= {"cases", "case", "seed", "mma_sums", "approximations", "peak"}
-_OTHERS = {"set", "dtype", "optimization", "march", "without", "pass_pipeline", "models", "ignore_config"}
+_OTHERS = {"set", "dtype", "optimization", "march", "gpu_arch", "without", "pass_pipeline", "models", "ignore_config"}
 _STORAGE = {"float32": "f32", "bfloat16": "bf16", "float16": "f16"}
 
 
@@ -240,7 +240,7 @@ def words_of(verb: str, options: Mapping[str, Any]) -> list[str]:
             words.append(f"{flag}={_storage(value)}")
         elif name == "optimization":
             words.append(f"-O{_word(name, value)}")
-        elif name == "march":
+        elif name in ("march", "gpu_arch"):
             words.append(f"{flag}={','.join(_listed(name, value))}")
         elif name == "models":
             words += [f"{flag}={_path(name, one)}" for one in _paths(value)]

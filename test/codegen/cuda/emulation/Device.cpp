@@ -27,6 +27,7 @@ Device::Device(llvm::StringRef text) {
   if (!parsed) {
     return;
   }
+  mostShared = gpuOf(*parsed).groupBytes;
   if (DriverDevice::get()) {
     auto text = translateToPtx(*parsed, gpuOf(*parsed));
     if (!text) {
@@ -86,6 +87,7 @@ Device::emulateLaunch(llvm::StringRef kernel, const Shape &shape,
   std::copy(shape.grid.begin(), shape.grid.end(), launch.grid);
   std::copy(shape.block.begin(), shape.block.end(), launch.block);
   launch.dynamic_shared_bytes = shape.sharedBytes;
+  launch.most_shared_bytes = mostShared;
   launch.arguments = arguments.data();
   launch.buffers = described.data();
   launch.buffer_count = described.size();

@@ -88,6 +88,8 @@ private:
                                 std::vector<Bytes> before,
                                 std::vector<Bytes> *left) const;
 
+  /// What the GPU that the kernels are for gives to a block.
+  uint32_t mostShared = 0;
   /// Where HOVA_TEST_DRIVER is set (DriverDevice.h).
   std::string ptx;
 };

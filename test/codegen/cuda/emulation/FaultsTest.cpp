@@ -227,9 +227,28 @@ TEST(Launches, have_the_threads_that_the_kernel_was_made_for) {
   shape = {{1, 65536, 1}, {64, 1, 1}, 1024};
   EXPECT_TRUE(llvm::StringRef(device.run("kernel", shape, buffers).message)
                   .contains("1 to 65535 blocks"));
-  shape = {{1, 1, 1}, {64, 1, 1}, 228 << 10};
-  EXPECT_TRUE(llvm::StringRef(device.run("kernel", shape, buffers).message)
-                  .contains("at most 232448 bytes of shared memory"));
+}
+
+/// Whether a launch may give so much shared memory to a block.
+std::string runWithShared(const Device &device, uint32_t bytes) {
+  std::vector<Buffer> buffers;
+  buffers.emplace_back("x", HOVA_EMULATION_INPUT, 256);
+  buffers.emplace_back("r", HOVA_EMULATION_OUTPUT, 256);
+  return device.run("kernel", {{1, 1, 1}, {64, 1, 1}, bytes}, buffers).message;
+}
+
+TEST(Launches, have_the_shared_memory_of_the_gpu_that_the_module_names) {
+  Device first(kernelOf(""));
+  EXPECT_EQ(runWithShared(first, 163 << 10), "");
+  EXPECT_NE(runWithShared(first, (163 << 10) + 1)
+                .find("a block has at most 166912 bytes of shared memory"),
+            std::string::npos);
+  Device small("module attributes {hova_cuda.gpu = \"sm_89\"} {" +
+               kernelOf("") + "}");
+  EXPECT_EQ(runWithShared(small, 99 << 10), "");
+  EXPECT_NE(runWithShared(small, (99 << 10) + 1)
+                .find("a block has at most 101376 bytes of shared memory"),
+            std::string::npos);
 }
 
 /// A launch on x and r in one piece of memory, r before x.

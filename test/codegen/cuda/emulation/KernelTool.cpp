@@ -197,11 +197,11 @@ CudaScheduleAttr readSchedule(Flags &flags, CudaScheduleAttr chosen) {
                                columnWarps, step, stages);
 }
 
-LogicalResult runPhase(ModuleOp module, StringRef name) {
+LogicalResult runPhase(ModuleOp module, StringRef name, const GpuFacts &gpu) {
   // What is asked for is one kernel.
   PassSelection passes;
   passes.without = {"hova-split-reductions"};
-  PipelineOptions options{std::make_shared<CudaTarget>(gpuOf(module)), passes,
+  PipelineOptions options{std::make_shared<CudaTarget>(gpu, gpu), passes,
                           nullptr};
   PassManager manager(module.getContext());
   buildPhase(*findPhase(name), manager, options);
@@ -225,7 +225,14 @@ struct Kernel {
 /// this becomes, under another name.
 LogicalResult makeKernel(Kernel &made, StringRef name, Flags &flags) {
   ModuleOp module = *made.module;
-  if (failed(runPhase(module, "fuse")) || failed(runPhase(module, "assign"))) {
+  StringRef level = flags.take("gpu").value_or(getGpus().front()->name);
+  const GpuFacts *gpu = findGpu(level);
+  if (!gpu) {
+    return module.emitError("expects a GPU of ")
+           << getGpuNames() << ", got '" << level << "'";
+  }
+  if (failed(runPhase(module, "fuse", *gpu)) ||
+      failed(runPhase(module, "assign", *gpu))) {
     return failure();
   }
   module->walk([&](KernelOp kernel) {
@@ -235,7 +242,7 @@ LogicalResult makeKernel(Kernel &made, StringRef name, Flags &flags) {
   module->walk([&](StageOp stage) {
     made.anchor = stage.getAnchor()->getName().getStringRef();
   });
-  if (failed(runPhase(module, "tile"))) {
+  if (failed(runPhase(module, "tile", *gpu))) {
     return failure();
   }
   auto main = module.lookupSymbol<func::FuncOp>("main");

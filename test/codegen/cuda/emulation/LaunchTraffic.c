@@ -97,6 +97,7 @@ static void run_launch(const hova_device_code *code, uint32_t number) {
       .grid = {launch->grid[0], launch->grid[1], launch->grid[2]},
       .block = {kernel->threads, 1, 1},
       .dynamic_shared_bytes = kernel->shared_bytes,
+      .most_shared_bytes = code->shared_bytes,
       .arguments = arguments,
       .buffers = buffers,
       .buffer_count = kernel->num_buffers,
