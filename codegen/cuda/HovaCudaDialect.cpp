@@ -3,8 +3,10 @@
 
 #include "codegen/cuda/HovaCudaDialect.h"
 #include "codegen/cuda/Recipe.h"
+#include "codegen/cuda/WgmmaOps.h"
 #include "codegen/cuda/facts/GpuFacts.h"
 #include "dialect/program/ProgramOps.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "passes/Units.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -20,6 +22,10 @@ void hova::HovaCudaDialect::initialize() {
   addAttributes<
 #define GET_ATTRDEF_LIST
 #include "codegen/cuda/HovaCudaAttrs.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "codegen/cuda/WgmmaOps.cpp.inc"
       >();
 }
 

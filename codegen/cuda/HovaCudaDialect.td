@@ -17,7 +17,10 @@ def HovaCuda_Dialect : Dialect {
     one on a module: `hova_cuda.gpu = "sm_86"` names the level of GPUs whose
     figures its code goes by (codegen/cuda/facts/GpuFacts.h). It is one of those
     that are known.
+    Operations are for what upstream's dialects cannot say.
   }];
+  // Pointers of its operations.
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
   let useDefaultAttributePrinterParser = 1;
   let hasOperationAttrVerify = 1;
 }

@@ -140,6 +140,33 @@ def LowerLoopAnnotationsPass
   let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
 }
 
+def LowerWgmmaToPtxPass : Pass<"hova-lower-wgmma-to-ptx", "::mlir::ModuleOp"> {
+  let summary = "Write products of warp groups as pieces of PTX";
+  let description = [{
+    Before: kernels in the LLVM and NVVM dialects that may have `hova_cuda.wgmma`
+    and `hova_cuda.wgmma_wait`. After: each of these is one `llvm.inline_asm`,
+    whose sums are the same registers before and after it. The table of
+    instructions has the operations and not the text, so this is the last pass
+    before LLVM, and none of the emulation. Kernels without them stay as they are.
+
+    ```mlir
+    llvm.func @f(%s: f32) -> f32 {
+      %r = hova_cuda.wgmma_wait 0, (%s)
+      llvm.return %r : f32
+    }
+    ```
+    becomes
+    ```mlir
+    llvm.func @f(%s: f32) -> f32 {
+      %r = llvm.inline_asm has_side_effects asm_dialect = att
+          "wgmma.wait_group.sync.aligned 0;", "=f,0" %s : (f32) -> f32
+      llvm.return %r : f32
+    }
+    ```
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
+}
+
 def VerifyDeviceCodePass : Pass<"hova-verify-device-code", "::mlir::ModuleOp"> {
   let summary = "Refuse what a kernel of a GPU may not contain";
   let description = [{

@@ -396,7 +396,8 @@ def test_one_table_has_the_words_of_targets():
 
 
 # What holds the figures of the machine that a target is for, and the sizes that were chosen for it.
-FACTS = ("codegen/cpu/CpuFacts.h", "codegen/cuda/facts/AllGpus.h", "codegen/cuda/facts/GpuFacts.h", "codegen/cuda/facts/Gpus.cpp", "codegen/cuda/facts/ProductFacts.h")
+FACTS = ("codegen/cpu/CpuFacts.h", "codegen/cuda/facts/AllGpus.h", "codegen/cuda/facts/GpuFacts.h", "codegen/cuda/facts/Gpus.cpp", "codegen/cuda/facts/ProductFacts.h",
+         "codegen/cuda/WgmmaFacts.h")
 
 # Constants elsewhere that are no figures of a machine, and what they are.
 NO_FIGURES = {

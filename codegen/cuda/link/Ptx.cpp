@@ -2,6 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "codegen/cuda/link/Ptx.h"
+#include "codegen/cuda/Passes.h"
+#include "codegen/cuda/WgmmaFacts.h"
+#include "codegen/cuda/WgmmaOps.h"
+#include "mlir/Pass/PassManager.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/NVVM/NVVMToLLVMIRTranslation.h"
@@ -53,7 +57,7 @@ struct DeviceModule {
 };
 } // namespace
 
-static llvm::Error translate(ModuleOp module, const GpuFacts &gpu,
+static llvm::Error translate(ModuleOp original, const GpuFacts &gpu,
                              DeviceModule &device) {
   if (llvm::Error error = initialize()) {
     return error;
@@ -68,12 +72,26 @@ static llvm::Error translate(ModuleOp module, const GpuFacts &gpu,
   device.machine.reset(target->createTargetMachine(
       triple, gpu.name, gpu.ptxVersion, {}, std::nullopt, std::nullopt,
       llvm::CodeGenOptLevel::Aggressive));
+  WalkResult walked = original.walk([&](WgmmaOp op) {
+    return gpu.name == kWgmmaArch ? WalkResult::skip() : WalkResult::interrupt();
+  });
+  if (walked.wasInterrupted()) {
+    return llvm::createStringError("a kernel has products under way, which " +
+                                   gpu.name + " does not have");
+  }
+  // Who asked may go on with the operations.
+  OwningOpRef<ModuleOp> module = original.clone();
+  PassManager manager(module->getContext());
+  manager.addPass(createLowerWgmmaToPtxPass());
+  if (failed(manager.run(*module))) {
+    return llvm::createStringError("products of warp groups are no PTX");
+  }
   DialectRegistry registry;
   registerBuiltinDialectTranslation(registry);
   registerLLVMDialectTranslation(registry);
   registerNVVMDialectTranslation(registry);
-  module.getContext()->appendDialectRegistry(registry);
-  device.code = translateModuleToLLVMIR(module, device.context);
+  module->getContext()->appendDialectRegistry(registry);
+  device.code = translateModuleToLLVMIR(*module, device.context);
   if (!device.code) {
     return llvm::createStringError("kernels are no LLVM IR");
   }
