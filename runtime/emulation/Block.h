@@ -43,6 +43,10 @@ struct hova_emulated_thread {
   uint32_t landed;    ///< groups whose copies it has waited for
   copy *copies;
   uint32_t copy_count, copy_room;
+  /// What is known to be fenced of other agents; null: nothing. Of its own
+  /// accesses, those up to a time, and of its copies those up to a group.
+  clock_values *fenced;
+  uint32_t fenced_time, fenced_landed;
   uint64_t turns; ///< of loops since it met others
 };
 
@@ -52,7 +56,19 @@ struct warp {
   uint32_t live;  ///< lanes that have not ended
   hova_emulated_thread *threads;
   traffic *traffic; ///< null unless the launch counts accesses
+  // Groups of asynchronous products, and sums that they add to.
+  uint32_t begun; ///< groups
+  uint32_t ended; ///< groups that the warp has waited for
+  uint32_t last_place;
+  uint64_t begun_hash; ///< of all that it has begun
+  struct product *products;
+  uint32_t product_count, product_room;
+  struct sums *sums;
+  uint32_t sums_count, sums_room;
 };
+
+/// Words of sums of a lane, at most.
+#define MOST_SUMS 128u
 
 struct block {
   const hova_emulation_launch *launch;
@@ -100,6 +116,29 @@ void fiber_main(hova_emulated_thread *self);
 void prepare_fiber(hova_emulated_thread *self);
 void switch_stacks(void **from, void *to);
 
+static inline warp *warp_of(const hova_emulated_thread *self) {
+  return &self->block->warps[self->index / LANES];
+}
+
+/// The agent that multiplies for the thread's warp.
+static inline uint32_t products_of(const hova_emulated_thread *self) {
+  return 2 * self->block->thread_count + self->index / LANES;
+}
+
+/// What all threads of `first` and the `count - 1` after it that `mask` names
+/// know to be fenced, as a clock that so many use; null: nothing.
+clock_values *join_fenced(hova_emulated_thread *first, uint32_t count,
+                          uint32_t mask, uint32_t uses);
+/// A thread learns what is fenced; `known` may be null.
+void learn_fenced(hova_emulated_thread *self, clock_values *known);
+
+/// The products of a block begin anew.
+void begin_products(block *block);
+/// The block has ended: a fault if the warps of a group have not begun the same
+/// products, or have not waited for them.
+void check_products(block *block);
+void free_products(block *block);
+
 /// The warp instruction at `place` is executed by all lanes of `mask`: true in
 /// the last of them to come, which executes it for all and lets them go on by
 /// `release_lanes`; false in the others, when that has happened.
@@ -108,12 +147,15 @@ bool meet(hova_emulated_thread *self, uint32_t place, uint32_t mask,
 void release_lanes(hova_emulated_thread *self);
 
 /// The bytes of an access to shared memory, checked but not counted.
-const uint8_t *read_shared(hova_emulated_thread *self, uint32_t place,
-                           uint64_t address, uint32_t bytes,
+const uint8_t *read_shared(hova_emulated_thread *self, uint32_t agent,
+                           uint32_t place, uint64_t address, uint32_t bytes,
                            uint32_t alignment);
 
 /// Copies of groups up to `group` take place and are known to the thread.
 void land(hova_emulated_thread *self, uint32_t group);
+
+/// Both values of 16 bits of a word.
+void set_halves(float *low, float *high, uint32_t word, uint32_t is_f16);
 
 /// sums[i][j] += the sum of left[i][k] right[k][j] over k; left and right hold
 /// numbers of bf16. In Sums.c.

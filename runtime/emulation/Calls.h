@@ -72,6 +72,23 @@ HOVA_CALL void hova_emulated_mma(hova_self *self, uint32_t place,
                                  const uint32_t *operands, uint32_t *results,
                                  uint32_t is_f16);
 
+/// m64nNk16 of bf16, or of f16, one after the other along rows of `row_bytes`
+/// bytes, as one group. operands: the left in shared memory, or a word of it
+/// for each 8 bytes of a row, the right in shared memory, `count` sums in f32;
+/// results: the sums, under way.
+HOVA_CALL void hova_emulated_wgmma(hova_self *self, uint32_t place,
+                                   const uint32_t *operands, uint32_t *results,
+                                   uint32_t count, uint32_t row_bytes,
+                                   uint32_t in_registers, uint32_t is_f16);
+/// operands: sums, which may be under way; results: the same, when all groups
+/// but so many have ended.
+HOVA_CALL void hova_emulated_wgmma_wait(hova_self *self, uint32_t place,
+                                        const uint32_t *operands,
+                                        uint32_t *results, uint32_t count,
+                                        uint32_t under_way);
+/// fence.proxy.async: what the thread knows of writes is fenced for products.
+HOVA_CALL void hova_emulated_fence_proxy(hova_self *self, uint32_t place);
+
 /// Before the branch at `place` begins another turn of a loop.
 HOVA_CALL void hova_emulated_turn(hova_self *self, uint32_t place);
 

@@ -73,7 +73,7 @@ static bool make_block(block *block) {
   block->warp_count = (threads + LANES - 1) / LANES;
   block->shared_bytes = kernel->shared_bytes + launch->dynamic_shared_bytes;
   block->stack_bytes = STACK_BYTES;
-  block->clocks.agents = 2 * threads;
+  block->clocks.agents = 2 * threads + block->warp_count;
   block->threads = calloc(threads, sizeof *block->threads);
   block->warps = calloc(block->warp_count, sizeof *block->warps);
   block->shared = malloc(block->shared_bytes + 1);
@@ -111,6 +111,7 @@ static void free_block(block *block) {
   if (block->stacks && block->stacks != MAP_FAILED) {
     munmap(block->stacks, block->thread_count * block->stack_bytes);
   }
+  free_products(block);
   free_global_memory(block);
   free_shadow(&block->shared_shadow);
   free_clocks(&block->clocks);
@@ -158,6 +159,7 @@ static bool begin_block(block *block, uint32_t number) {
     block->warps[w].ready = block->warps[w].all;
     block->warps[w].threads = &block->threads[w * LANES];
   }
+  begin_products(block);
   return true;
 }
 
@@ -217,8 +219,10 @@ static bool run_blocks(block *block) {
       return false;
     }
     run_threads(block);
+    check_products(block);
     for (uint32_t t = 0; t < block->thread_count; ++t) {
       drop_clock(&block->clocks, block->threads[t].known);
+      learn_fenced(&block->threads[t], NULL);
     }
     if (block->failed) {
       return false;

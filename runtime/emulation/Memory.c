@@ -79,19 +79,19 @@ void *hova_emulated_store_global(hova_self *self, uint32_t place,
   return found.data;
 }
 
-const uint8_t *read_shared(hova_emulated_thread *self, uint32_t place,
-                           uint64_t address, uint32_t bytes,
+const uint8_t *read_shared(hova_emulated_thread *self, uint32_t agent,
+                           uint32_t place, uint64_t address, uint32_t bytes,
                            uint32_t alignment) {
   uint32_t at = shared_offset(self, place, "reads", address, bytes, alignment);
-  note_read(&self->block->shared_shadow, self, self->index, place, at, bytes,
-            NULL);
+  note_read(&self->block->shared_shadow, self, agent, place, at, bytes, NULL);
   return self->block->shared + at;
 }
 
 const void *hova_emulated_load_shared(hova_self *self, uint32_t place,
                                       uint64_t address, uint32_t bytes,
                                       uint32_t alignment) {
-  const uint8_t *from = read_shared(self, place, address, bytes, alignment);
+  const uint8_t *from =
+      read_shared(self, self->index, place, address, bytes, alignment);
   note_traffic(self, place, HOVA_EMULATION_SHARED,
                (uint64_t)(from - self->block->shared), bytes);
   return from;

@@ -137,10 +137,16 @@ void hova_emulated_barrier(hova_self *self, uint32_t place) {
     known->at[i] = thread->time;
     known->at[block->thread_count + i] = thread->landed;
   }
+  for (uint32_t w = 0; w < block->warp_count; ++w) {
+    known->at[2 * block->thread_count + w] = block->warps[w].ended;
+  }
+  clock_values *fenced = join_fenced(block->threads, block->thread_count,
+                                     UINT32_MAX, block->thread_count);
   for (uint32_t i = 0; i < block->thread_count; ++i) {
     hova_emulated_thread *thread = &block->threads[i];
     drop_clock(&block->clocks, thread->known);
     thread->known = known;
+    learn_fenced(thread, fenced);
     ++thread->time;
     thread->state = RUNNING;
     thread->turns = 0;

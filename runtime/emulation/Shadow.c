@@ -50,7 +50,20 @@ static bool knows(const hova_emulated_thread *self, uint32_t agent,
   if (agent == self->block->thread_count + self->index) {
     return clock <= self->landed;
   }
+  if (agent == products_of(self)) {
+    return clock <= warp_of(self)->ended;
+  }
   return clock <= self->known->at[agent];
+}
+
+/// The same, and with a fence of proxies after it.
+static bool knows_fenced(const hova_emulated_thread *self, uint32_t agent,
+                         uint32_t clock) {
+  uint32_t latest = agent == self->index ? self->fenced_time
+                    : agent == self->block->thread_count + self->index
+                        ? self->fenced_landed
+                        : 0;
+  return clock <= latest || (self->fenced && clock <= self->fenced->at[agent]);
 }
 
 //===----------------------------------------------------------------------===//
@@ -133,6 +146,13 @@ static void drop_records(shadow *shadow, cell *cell) {
 static void conflict(const access_note *note, const char *does, const char *did,
                      uint32_t agent, uint32_t place) {
   uint32_t threads = note->self->block->thread_count;
+  if (agent >= 2 * threads) {
+    fault(note->self, note->place,
+          "%s " BYTE ", which products of warp %u under way read, begun at %s: "
+          "nothing has waited for them, or no barrier orders the two",
+          does, BYTE_OF(note), agent - 2 * threads,
+          location_of(note->self->block, place));
+  }
   bool copies = agent >= threads;
   uint32_t thread = copies ? agent - threads : agent;
   if (copies && thread == note->self->index) {
@@ -241,9 +261,10 @@ static void
 note_access(shadow *shadow, hova_emulated_thread *self, uint32_t agent,
             uint32_t place, uint64_t at, uint32_t bytes, const char *buffer,
             void (*note_cell)(struct shadow *, cell *, const access_note *)) {
-  bool isItself = agent == self->index;
-  access_note note = {self,  agent, isItself ? self->time : self->committed + 1,
-                      place, at,    buffer};
+  uint32_t clock = agent == self->index         ? self->time
+                   : agent == products_of(self) ? warp_of(self)->begun + 1
+                                                : self->committed + 1;
+  access_note note = {self, agent, clock, place, at, buffer};
   uint64_t end = (at + bytes + shadow->granule - 1) / shadow->granule;
   for (uint64_t i = at / shadow->granule; i < end; ++i) {
     note.at = i * shadow->granule;
@@ -261,4 +282,19 @@ void note_write(shadow *shadow, hova_emulated_thread *self, uint32_t agent,
                 uint32_t place, uint64_t at, uint32_t bytes,
                 const char *buffer) {
   note_access(shadow, self, agent, place, at, bytes, buffer, write_cell);
+}
+
+void check_fenced(shadow *shadow, hova_emulated_thread *self, uint32_t place,
+                  uint64_t at, uint32_t bytes) {
+  uint64_t end = (at + bytes + shadow->granule - 1) / shadow->granule;
+  for (uint64_t i = at / shadow->granule; i < end; ++i) {
+    const cell *cell = &shadow->cells[i];
+    if (!knows_fenced(self, cell->writer, cell->written)) {
+      fault(self, place,
+            "multiplies byte %llu of shared memory, which was written at %s: "
+            "no fence of proxies stands between the two",
+            (unsigned long long)(i * shadow->granule),
+            location_of(self->block, cell->write_place));
+    }
+  }
 }

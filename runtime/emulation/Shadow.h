@@ -2,10 +2,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Races are judged by happens-before with vector clocks, as FastTrack does
-// (Flanagan, Freund, PLDI 2009). An *agent* is a thread (index i) or its
-// asynchronous copies (index threads + i). The clock of a thread counts
-// barriers, that of copies their groups. An access by agent a at clock c
-// happened before what thread t does now if t knows of a up to c at least.
+// (Flanagan, Freund, PLDI 2009). An *agent* is a thread (index i), its
+// asynchronous copies (index threads + i) or the asynchronous products of a
+// warp (index 2 threads + warp). The clock of a thread counts barriers, that of
+// copies and of products their groups. An access by agent a at clock c happened
+// before what thread t does now if t knows of a up to c at least.
+//
+// Products see memory through a proxy of their own. What a thread wrote before
+// a fence of proxies, and all that it knew of then, is *fenced*; who learns of
+// the thread's accesses learns that too.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,8 +19,8 @@
 
 #include "runtime/emulation/Emulation.h"
 
-/// What a thread knows of all agents but its own two; shared by threads that
-/// have met.
+/// What a thread knows of all agents but its own, or knows to be fenced of
+/// them; shared by threads that have met.
 typedef struct clock_values {
   uint32_t uses;
   struct clock_values *next; ///< in the pool
@@ -74,5 +79,8 @@ void note_read(shadow *shadow, hova_emulated_thread *self, uint32_t agent,
 void note_write(shadow *shadow, hova_emulated_thread *self, uint32_t agent,
                 uint32_t place, uint64_t at, uint32_t bytes,
                 const char *buffer);
+/// A fault unless the last write of each byte of shared memory is fenced.
+void check_fenced(shadow *shadow, hova_emulated_thread *self, uint32_t place,
+                  uint64_t at, uint32_t bytes);
 
 #endif // HOVA_RUNTIME_EMULATION_SHADOW_H

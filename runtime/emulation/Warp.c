@@ -11,7 +11,7 @@
 #include <string.h>
 
 static hova_emulated_thread *lanes_of(const hova_emulated_thread *self) {
-  return self->block->warps[self->index / LANES].threads;
+  return warp_of(self)->threads;
 }
 
 void hova_emulated_warp_sync(hova_self *self, uint32_t place,
@@ -38,8 +38,11 @@ void hova_emulated_warp_sync(hova_self *self, uint32_t place,
     }
   }
   known->uses = (uint32_t)__builtin_popcount(mask);
+  known->at[products_of(self)] = warp_of(self)->ended;
+  clock_values *fenced = join_fenced(lanes, LANES, mask, known->uses);
   for (uint32_t rest = mask; rest; rest &= rest - 1) {
     hova_emulated_thread *lane = &lanes[__builtin_ctz(rest)];
+    learn_fenced(lane, fenced);
     known->at[lane->index] = lane->time++;
     known->at[block->thread_count + lane->index] = lane->landed;
     drop_clock(&block->clocks, lane->known);
@@ -129,7 +132,8 @@ void hova_emulated_ldmatrix(hova_self *self, uint32_t place,
     for (uint32_t r = 0; r < 8; ++r) {
       hova_emulated_thread *lane = &lanes[8 * m + r];
       rows[r] = lane->operands[0];
-      memcpy(matrix[r], read_shared(lane, place, rows[r], 16, 16), 16);
+      memcpy(matrix[r], read_shared(lane, lane->index, place, rows[r], 16, 16),
+             16);
     }
     counts->matrix_wavefronts += wavefronts(rows);
     ++counts->matrix_wavefronts_least;
@@ -149,7 +153,7 @@ static float from_bits(uint32_t bits) {
   return value;
 }
 
-static void set_pair(float *low, float *high, uint32_t word, uint32_t is_f16) {
+void set_halves(float *low, float *high, uint32_t word, uint32_t is_f16) {
   *low =
       is_f16 ? hova_emulated_f32_of_f16((uint16_t)word) : from_bits(word << 16);
   *high = is_f16 ? hova_emulated_f32_of_f16((uint16_t)(word >> 16))
@@ -170,11 +174,11 @@ void hova_emulated_mma(hova_self *self, uint32_t place,
     for (uint32_t w = 0; w < 4; ++w) {
       // a0 a1 | a2 a3 eight rows below | a4 a5 eight k further | both
       float *at = &left[group + 8 * (w % 2)][pair + 8 * (w / 2)];
-      set_pair(&at[0], &at[1], words[w], is_f16);
+      set_halves(&at[0], &at[1], words[w], is_f16);
     }
     for (uint32_t w = 0; w < 2; ++w) {
-      set_pair(&right[pair + 8 * w][group], &right[pair + 8 * w + 1][group],
-               words[4 + w], is_f16);
+      set_halves(&right[pair + 8 * w][group], &right[pair + 8 * w + 1][group],
+                 words[4 + w], is_f16);
     }
     for (uint32_t i = 0; i < 4; ++i) {
       sums[group + 8 * (i / 2)][pair + i % 2] = from_bits(words[6 + i]);

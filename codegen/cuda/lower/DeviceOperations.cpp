@@ -151,6 +151,14 @@ static std::string objectToMma(Operation *op) {
                "sums in f32";
 }
 
+static std::string objectToFence(Operation *op) {
+  auto fence = cast<NVVM::FenceProxyOp>(op);
+  return fence.getKind() == NVVM::ProxyKind::async_shared &&
+                 fence.getSpace() == NVVM::SharedSpace::shared_cta
+             ? ""
+             : "orders shared memory of the block before what is asynchronous";
+}
+
 //===----------------------------------------------------------------------===//
 // The table
 //===----------------------------------------------------------------------===//
@@ -207,6 +215,16 @@ static const DeviceOperation kOperations[] = {
     {"nvvm.mma.sync",
      "mma.sync.aligned.m16n8k16.row.col.f32.{bf16.bf16,f16.f16}.f32",
      EmulatedAs::Lanes, CALL(hova_emulated_mma), 0, objectToMma},
+
+    // Products under way.
+    {"hova_cuda.wgmma",
+     "wgmma.fence, wgmma.mma_async.m64nNk16.f32.{bf16.bf16,f16.f16}, "
+     "wgmma.commit_group",
+     EmulatedAs::Lanes, CALL(hova_emulated_wgmma)},
+    {"hova_cuda.wgmma_wait", "wgmma.wait_group", EmulatedAs::Lanes,
+     CALL(hova_emulated_wgmma_wait)},
+    {"nvvm.fence.proxy", "fence.proxy.async.shared::cta", EmulatedAs::Custom,
+     CALL(hova_emulated_fence_proxy), 0, objectToFence},
 
     // Memory.
     {"llvm.load", "ld.{global,shared}", EmulatedAs::Custom, "", nullptr, 0,

@@ -5,6 +5,7 @@
 // never follows: an access takes its bits, of which the low 32 are the offset.
 
 #include "codegen/cuda/lower/KernelEmulation.h"
+#include "codegen/cuda/WgmmaOps.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Interfaces/DataLayoutInterfaces.h"
 #include "llvm/ADT/SetVector.h"
@@ -14,7 +15,7 @@ using namespace mlir;
 
 namespace hova {
 
-/// Words of operands of the widest instruction, and of its results.
+/// Words of operands of the widest instruction but wgmma, and of its results.
 static constexpr unsigned kOperandWords = 10, kResultWords = 4;
 
 //===----------------------------------------------------------------------===//
@@ -101,7 +102,7 @@ void KernelEmulation::noteAccess(unsigned space, uint64_t bytes) {
 //===----------------------------------------------------------------------===//
 
 /// What the call takes besides words.
-static SmallVector<int64_t, 2> immediatesOf(Operation *op) {
+static SmallVector<int64_t, 4> immediatesOf(Operation *op) {
   if (auto shuffle = dyn_cast<NVVM::ShflOp>(op)) {
     switch (shuffle.getKind()) {
     case NVVM::ShflKind::bfly:
@@ -119,6 +120,13 @@ static SmallVector<int64_t, 2> immediatesOf(Operation *op) {
   }
   if (auto mma = dyn_cast<NVVM::MmaOp>(op)) {
     return {mma.getMultiplicandAPtxType() == NVVM::MMATypes::f16};
+  }
+  if (auto product = dyn_cast<WgmmaOp>(op)) {
+    return {int64_t(product.getSums().size()), int64_t(product.getRowBytes()),
+            product.takesWords(), product.getElement().isF16()};
+  }
+  if (auto wait = dyn_cast<WgmmaWaitOp>(op)) {
+    return {int64_t(wait.getSums().size()), int64_t(wait.getUnderWay())};
   }
   return {};
 }
@@ -143,7 +151,7 @@ void KernelEmulation::lowerLanes(Operation *op, const DeviceOperation &entry) {
     arguments.push_back(i32(immediate));
   }
   call(entry.call, Type(), arguments);
-  if (isa<NVVM::LdMatrixOp>(op)) {
+  if (isa<NVVM::LdMatrixOp, WgmmaOp>(op)) {
     noteAccess(kSharedMemory, 16);
   }
   if (op->getNumResults() == 0) {
@@ -154,6 +162,13 @@ void KernelEmulation::lowerLanes(Operation *op, const DeviceOperation &entry) {
         LLVM::LoadOp::create(b, loc, b.getI32Type(), at(results, index));
     return fromWord(loaded, type);
   };
+  if (isa<WgmmaOp, WgmmaWaitOp>(op)) {
+    for (OpResult result : op->getResults()) {
+      result.replaceAllUsesWith(
+          word(result.getResultNumber(), result.getType()));
+    }
+    return;
+  }
   Type type = op->getResult(0).getType();
   Value result;
   if (auto structure = dyn_cast<LLVM::LLVMStructType>(type)) {
@@ -393,7 +408,7 @@ void KernelEmulation::lowerCustom(Operation *op, const DeviceOperation &entry) {
   } else if (isa<LLVM::FPExtOp>(op)) {
     lowerExtension(op);
   } else {
-    // Barriers and commits.
+    // Barriers, commits and fences.
     call(entry.call, Type(), {self, place(op)});
   }
 }
@@ -485,10 +500,17 @@ EmulatedKernel KernelEmulation::run() {
       LLVM::LLVMVoidType::get(b.getContext()), types));
   b.setInsertionPointToStart(&entryBlock);
   loc = function.getLoc();
+  unsigned operandWords = kOperandWords, resultWords = kResultWords;
+  for (Operation *op : body) {
+    if (isa<WgmmaOp, WgmmaWaitOp>(op)) {
+      operandWords = std::max(operandWords, op->getNumOperands());
+      resultWords = std::max(resultWords, op->getNumResults());
+    }
+  }
   operands = LLVM::AllocaOp::create(b, loc, pointer, b.getI32Type(),
-                                    i32(kOperandWords));
-  results = LLVM::AllocaOp::create(b, loc, pointer, b.getI32Type(),
-                                   i32(kResultWords));
+                                    i32(operandWords));
+  results =
+      LLVM::AllocaOp::create(b, loc, pointer, b.getI32Type(), i32(resultWords));
   for (Operation *op : body) {
     lower(op, *findDeviceOperation(op));
   }

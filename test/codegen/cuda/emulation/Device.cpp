@@ -18,7 +18,7 @@ namespace hova::test {
 
 Device::Device(llvm::StringRef text) {
   MLIRContext context(MLIRContext::Threading::DISABLED);
-  context.loadDialect<LLVM::LLVMDialect, NVVM::NVVMDialect>();
+  context.loadDialect<LLVM::LLVMDialect, NVVM::NVVMDialect, HovaCudaDialect>();
   ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {
     errors += diagnostic.str() + "\n";
     return success();

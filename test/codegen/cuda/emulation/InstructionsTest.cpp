@@ -428,8 +428,11 @@ const Case kCases[] = {
     INTEGER("return", "%r = llvm.add %x, %x : i32", 2 * x),
 };
 
-/// Tested by MatricesTest.cpp, which needs more than two words.
-const char *const kElsewhere[] = {"nvvm.ldmatrix", "nvvm.mma.sync"};
+/// Tested by MatricesTest.cpp and WgmmaTest.cpp, which need more than two
+/// words.
+const char *const kElsewhere[] = {"nvvm.ldmatrix", "nvvm.mma.sync",
+                                  "hova_cuda.wgmma", "hova_cuda.wgmma_wait",
+                                  "nvvm.fence.proxy"};
 
 std::string kernelOf(const Case &tested) {
   return llvm::formatv(R"(
