@@ -1,6 +1,6 @@
 # ===- ptx.py - PTX in NumPy ----------------------------------------------------=== #
 # SPDX-License-Identifier: Apache-2.0
-"""An interpreter of the PTX of sm_80 that kernels become, after LLVM's back end.
+"""An interpreter of the PTX that kernels become, after LLVM's back end; what sm_90a adds is in ptx_products.py.
 
 All blocks of a grid run at once: a register of a warp is an array of blocks x 32 lanes.
 Fragments are written from the tables of the PTX ISA, not from the compiler, and the sums of
@@ -23,6 +23,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 from ptx_code import KINDS, Fault, Instruction, check, constant, names_of, parse
 from ptx_memory import Copies, Copy, Marks, Meetings, Threads, in_runs, threads_of
+from ptx_products import Products, WarpProducts, check_groups
 from ptx_numbers import (BOUNDS, add_as, add_in_order, approximated, bf16_of_float, divided, f16_of_float, float_of_bf16, float_of_f16, flushed, fused, largest,
                          smallest)
 
@@ -131,6 +132,7 @@ class Grid:
             check(not waiting or np.array_equal(come, blocks), "warps of a block wait at different barriers")
             blocks = come
             waiting.append(turn)
+        check_groups(self.warps)
 
     def count(self, place: int, kind: str, used: int, least: int) -> None:
         self.counts[place, kind, "used"] += used
@@ -140,7 +142,7 @@ class Grid:
         return sum(n for (_, k, w), n in self.counts.items() if (k, w) == (kind, which))
 
 
-class Warp:
+class Warp(WarpProducts):
     """Registers and position of 32 threads of each block."""
 
     def __init__(self, grid: Grid, number: int):
@@ -159,7 +161,7 @@ class Warp:
         self.unset: dict[str, np.ndarray] = {}  # of registers that some threads have not written, these
         self.turns = 0  # of loops
         self.threads = threads_of(number, grid.blocks)
-        self.copies = Copies(grid.blocks, self.land)
+        self.copies, self.products = Copies(grid.blocks, self.land), Products()
         self.parked = np.zeros(shape, bool)  # at a barrier of the warp
         self.awaited = np.zeros(shape, np.uint32)  # by these: the lanes
 
@@ -194,6 +196,7 @@ class Warp:
                 yield blocks
         check(not parked.any(), "part of a warp ends while the rest waits for it")
         check(self.copies.all_committed(), "a copy is never committed by its thread")
+        self.check_products_ended()
 
     def park(self, s: Instruction, mask: np.ndarray) -> None:
         """Lanes wait for those that each of them names, which go on when all wait for the same."""
@@ -224,6 +227,8 @@ class Warp:
     def get(self, name: str, kind: type) -> np.ndarray:
         """The bits of an operand as an array of kind."""
         if name[0] == "%":
+            if self.products.busy:
+                self.check_idle(name)
             value = self.registers.get(name)
             check(value is not None, f"{name} is read before it is written")
             if name in self.unset:
@@ -240,6 +245,9 @@ class Warp:
         """Writes a register where mask says so."""
         if name == "_":
             return
+        self.products.written.add(name)
+        if self.products.busy:
+            self.check_idle(name)
         value = spread(value, mask.shape)
         if value.dtype == np.float32:
             value = np.ascontiguousarray(value).view(np.uint32)
@@ -405,8 +413,9 @@ class Warp:
             for i, name in enumerate(names_of(target)):
                 self.set(name, ((halves >> np.uint32(16 * i)) & np.uint32(0xFFFF)).astype(np.uint16), mask)
         elif source.startswith("{"):
-            low, high = (self.get(n, np.uint16).astype(np.uint32) for n in names_of(source))
-            self.set(target, low | (high << np.uint32(16)), mask)
+            part, bits = (np.uint16, np.uint32) if s.parts[1] == "b32" else (np.uint32, np.uint64)
+            low, high = (self.get(n, part).astype(bits) for n in names_of(source))
+            self.set(target, low | (high << bits(8 * np.dtype(part).itemsize)), mask)
         else:
             self.set(target, self.get(source, KINDS[s.parts[1]]), mask)
 

@@ -45,7 +45,7 @@ class Instruction:
 
     @cached_property
     def is_of_warp(self) -> bool:
-        return self.op.startswith(("mma", "ldmatrix"))
+        return self.op.startswith(("mma", "ldmatrix", "wgmma"))
 
     def bytes_of(self, space: str) -> list[int]:
         """How many bytes it may access at once there; a copy may read any number of elements of 16 bits."""
@@ -126,7 +126,7 @@ def parse(text: str, name: str) -> Code:
     code: list[Instruction] = []
     labels: dict[str, int] = {}
     for statement in re.split(r";|(?<=:)\s*\n", body):
-        statement = " ".join(statement.split())
+        statement = " ".join(statement.split()).lstrip("{} ")  # a piece with registers of its own stands in braces
         if statement.endswith(":"):
             labels[statement[:-1]] = len(code)
         elif statement:

@@ -99,6 +99,10 @@ class Marks:
         self.meetings = meetings
         self.writer, self.reader = (np.zeros(cells, np.int64) for _ in range(2))
         self.lanes = np.empty(cells, np.int64)  # that read a run, while these are collected
+        # Of memory that products read: how many under way do, who fenced the last write, and until when each warp fenced what it knew.
+        self.reading = np.zeros(cells, np.int32)
+        self.fenced = np.zeros(cells, np.int64)
+        self.fences: dict[int, np.ndarray] = {}
         # Memory that blocks share: number of the block + 1.
         self.blocks = [np.zeros(cells, np.int32) for _ in range(2)] if has_blocks else None
 
@@ -108,6 +112,8 @@ class Marks:
         self.check_blocks(s, rows, cells, threads, writes=True)
         old = writer[rows]
         check((old >= 0).all(), f"{s.place}: {s.op} of bytes that a copy is on its way to, which its thread has not waited for")
+        check((in_runs(self.reading, cells)[rows] == 0).all(), f"{s.place}: {s.op} of bytes that products under way read")
+        in_runs(self.fenced, cells)[rows] = 0
         self.check_known(s, old, threads, "wrote")
         self.check_known(s, in_runs(self.reader, cells)[rows], threads, "read")
         self.put(writer, rows, threads, -1 if is_copy else 1)
@@ -147,6 +153,28 @@ class Marks:
             same_warp = (old ^ new) & (WARP_BITS | SEVERAL) == 0
             new = np.where(known, new, np.where(same_warp, old & WHO | new & ~TOGETHER, SEVERAL | now))
         reader[rows] = new
+
+    def fence(self, warp: int) -> None:
+        """All lanes of a warp fence what they wrote, and what they knew when all threads of the block met last."""
+        self.fences[warp] = self.meetings.block.copy()
+        own = (self.writer > 0) & (self.fenced == 0) & (self.writer & (WARP_BITS | SEVERAL) == warp << WARP_AT)
+        self.fenced[own] = self.writer[own] & WHO | self.meetings.now << TIME_AT
+
+    def begin_reading(self, s: Instruction, rows: np.ndarray, cells: int, threads: Threads) -> None:
+        """A product reads a run of cells of each row, by a proxy of its own, until it ends."""
+        self.read(s, rows, cells, threads, needs_value=True, together=True)
+        fenced = in_runs(self.fenced, cells)[rows]
+        known = self.meetings.known(fenced, threads)
+        met = self.fences.get(threads.warp)
+        by_others = (fenced > 0) if known is None else (fenced > 0) & known
+        by_itself = False if met is None else in_runs(self.writer, cells)[rows] >> TIME_AT <= met[threads.blocks]
+        check((by_others | by_itself).all(), f"{s.place}: {s.op} of bytes that no fence of proxies stands behind")
+        np.add.at(in_runs(self.reading, cells), rows, 1)
+
+    def end_reading(self, s: Instruction, rows: np.ndarray, cells: int, threads: Threads) -> None:
+        """The warp has waited for the product."""
+        self.read(s, rows, cells, threads, needs_value=True, together=True)
+        np.subtract.at(in_runs(self.reading, cells), rows, 1)
 
     def check_known(self, s: Instruction, old: np.ndarray, threads: Threads, what: str) -> None:
         check(self.meetings.known(old, threads) is None, f"{s.place}: {s.op} of bytes of a thread that was not met since, which {what} them")
