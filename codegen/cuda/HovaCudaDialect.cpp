@@ -65,7 +65,7 @@ static LogicalResult checkSize(Emit emitError, StringRef name, int64_t size,
 LogicalResult CudaScheduleAttr::verify(Emit emitError, int64_t rows,
                                        int64_t columns, int64_t rowWarps,
                                        int64_t columnWarps, int64_t step,
-                                       int64_t stages) {
+                                       int64_t stages, int64_t underWay) {
   constexpr int64_t kMostSize = int64_t(1) << 20, kMostStages = 16;
   int64_t warps = kMostThreads / kLanes;
   if (failed(checkSize(emitError, "rows", rows, kMostSize)) ||
@@ -75,6 +75,10 @@ LogicalResult CudaScheduleAttr::verify(Emit emitError, int64_t rows,
       failed(checkSize(emitError, "step", step, kMostSize)) ||
       failed(checkSize(emitError, "stages", stages, kMostStages))) {
     return failure();
+  }
+  if (underWay < 0 || (underWay && underWay > stages - 2)) {
+    return emitError() << "expects 'under_way' to leave two of the " << stages
+                       << " stages, got " << underWay;
   }
   if (rowWarps * columnWarps > warps) {
     return emitError() << "expects at most " << warps << " warps, got "

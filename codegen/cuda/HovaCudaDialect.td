@@ -39,13 +39,24 @@ def HovaCuda_ScheduleAttr : AttrDef<HovaCuda_Dialect, "CudaSchedule",
     - `step`: elements of the inner dimension of a product, or keys of an
       attention, that a turn of the main loop takes; 1 where there is none.
     - `stages`: turns whose operands have a place in shared memory.
+    - `under_way`: turns of a product whose multiplications go on during the next
+      ones, by `hova_cuda.begin_product`; 0, unless it is written, where none do.
 
     The code of a kernel depends on all of it.
   }];
   let parameters = (ins "int64_t":$rows, "int64_t":$columns,
       "int64_t":$row_warps, "int64_t":$column_warps,
       DefaultValuedParameter<"int64_t", "1">:$step,
-      DefaultValuedParameter<"int64_t", "1">:$stages);
+      DefaultValuedParameter<"int64_t", "1">:$stages,
+      DefaultValuedParameter<"int64_t", "0">:$under_way);
+  let builders = [
+    AttrBuilder<(ins "int64_t":$rows, "int64_t":$columns, "int64_t":$rowWarps,
+                     "int64_t":$columnWarps, "int64_t":$step,
+                     "int64_t":$stages), [{
+      return $_get($_ctxt, rows, columns, rowWarps, columnWarps, step, stages,
+                   /*under_way=*/0);
+    }]>
+  ];
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{

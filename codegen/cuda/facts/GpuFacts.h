@@ -39,6 +39,8 @@ struct ProductTile {
   int64_t rowBytes = 128;
   /// Turns whose operands have a place in shared memory.
   int64_t stages = 3;
+  /// Turns whose products go on during the next ones.
+  int64_t underWay = 0;
   int64_t warps() const { return rowWarps * columnWarps; }
 };
 
@@ -75,6 +77,9 @@ struct GpuFacts {
   /// Blocks of an attention that a multiprocessor is to have room for, where
   /// shorter turns make it.
   int64_t attentionBlocks;
+  /// Those of groups of warps, for operands of 16 bits whose right one is
+  /// [out][in]; none where the GPU has no products under way.
+  llvm::ArrayRef<ProductTile> groupTiles = {};
 
   /// The time in which shared memory moves 16 bytes of every lane of a warp,
   /// where that of a product of mma.sync is 1.

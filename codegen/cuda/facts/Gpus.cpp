@@ -55,8 +55,22 @@ static constexpr GpuFacts sm80 = {"sm_80",
                                   largeInnerTile,
                                   /*attentionBlocks=*/1};
 
+/// Nothing of these is measured: a turn of 64 k takes as long as the longest of
+/// its products, 32 cycles for each 64 rows and 16 columns of them, with the
+/// other instructions of a warp; of reads and fills of shared memory, 128 bytes
+/// a cycle; and of what comes into a multiprocessor, 64 bytes a cycle. The
+/// figures are those times over the time that mma.sync takes for as much. A
+/// block that is alone waits a tenth longer for its first copies and stores.
+static constexpr ProductTile groupTiles[] = {
+    {128, 256, 8, 1, 0.46, 0.51, 128, 3, 1},
+    {128, 192, 8, 1, 0.48, 0.53, 128, 3, 1},
+    {128, 128, 8, 1, 0.51, 0.56, 128, 3, 1},
+    {64, 256, 4, 1, 0.50, 0.55, 128, 3, 1},
+    {64, 128, 4, 1, 0.60, 0.66, 128, 3, 1},
+    {64, 64, 4, 1, 0.80, 0.88, 128, 4, 1}};
+
 /// An H100 (SXM) has 989 TFLOP/s against 3.35 TB/s, and mma.sync reaches what
-/// an A100 has in a cycle.
+/// an A100 has in a cycle: tiles of groups of warps are compared with that.
 static constexpr GpuFacts sm90a = {"sm_90a",
                                    90,
                                    /*isExact=*/true,
@@ -72,7 +86,8 @@ static constexpr GpuFacts sm90a = {"sm_90a",
                                    largeTiles,
                                    largeScaledTiles,
                                    largeInnerTile,
-                                   /*attentionBlocks=*/1};
+                                   /*attentionBlocks=*/1,
+                                   groupTiles};
 
 //===----------------------------------------------------------------------===//
 // 99 KiB of shared memory

@@ -261,6 +261,7 @@ LogicalResult ThreadEmitter::emitWait(GroupWaitOp op) {
     NVVM::CpAsyncWaitGroupOp::create(b, pending.size() - done);
   }
   pending.erase(pending.begin(), pending.begin() + done);
+  fenceForProducts();
   NVVM::Barrier0Op::create(b);
   return success();
 }

@@ -3,6 +3,7 @@
 
 #include "codegen/cuda/lower/ThreadEmitter.h"
 #include "codegen/cuda/DeviceProgram.h"
+#include "codegen/cuda/WgmmaFacts.h"
 #include "codegen/cuda/facts/Occupancy.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
@@ -179,6 +180,13 @@ LogicalResult ThreadEmitter::declare() {
           productElements, elementsOfLane(product.getSum().getType()) +
                                (left && !isF32 ? elementsOfLane(left) : 0));
     }
+    if (auto product = dyn_cast<BeginProductOp>(op)) {
+      multipliesUnderWay = true;
+      auto left = dyn_cast<TileType>(product.getLhs().getType());
+      productElements =
+          std::max(productElements, elementsOfLane(product.getSum().getType()) +
+                                        (left ? elementsOfLane(left) : 0));
+    }
     if (auto store = dyn_cast<GroupStoreOp>(op); store && isStaged(store)) {
       TileType tile = store.getTile().getType();
       int64_t part = tile.columns() / tile.getColumnMembers();
@@ -270,6 +278,12 @@ void ThreadEmitter::createKernel() {
   lane = rem(thread, kLanes);
   member = div(thread, kLanes);
   memory = LLVM::AddressOfOp::create(b, pointer(3), name);
+  if (multipliesUnderWay) {
+    // Lanes of a warp have the same: ptxas knows it of what one gives to all.
+    warpGroup =
+        NVVM::ShflOp::create(b, word, i32(-1), div(member, kWgmmaWarps), i32(0),
+                             i32(kLanes - 1), NVVM::ShflKind::idx, UnitAttr());
+  }
   map.map(from.getArguments().take_front(matrices), entry->getArguments());
   for (auto [axis, argument] :
        llvm::enumerate(from.getArguments().drop_front(matrices))) {
@@ -350,6 +364,10 @@ LogicalResult ThreadEmitter::emitOp(Operation &op) {
       .Case<GroupWaitOp>([&](GroupWaitOp wait) { return emitWait(wait); })
       .Case<GroupProductOp>(
           [&](GroupProductOp product) { return emitProduct(product); })
+      .Case<BeginProductOp>(
+          [&](BeginProductOp product) { return emitBeginProduct(product); })
+      .Case<EndProductsOp>(
+          [&](EndProductsOp end) { return emitEndProducts(end); })
       .Case<GroupReduceOp>(
           [&](GroupReduceOp reduce) { return emitReduce(reduce); })
       .Case<GroupTransposeOp>(

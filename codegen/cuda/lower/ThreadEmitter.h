@@ -16,6 +16,7 @@
 #ifndef HOVA_CODEGEN_CUDA_LOWER_THREADEMITTER_H
 #define HOVA_CODEGEN_CUDA_LOWER_THREADEMITTER_H
 
+#include "codegen/cuda/WgmmaOps.h"
 #include "dialect/group/GroupOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -182,6 +183,17 @@ private:
   Values loadLeft(const Slots &slots, mlir::Value start, mlir::Value firstRow,
                   int64_t a, int64_t k);
 
+  // Products under way (ThreadWgmma.cpp).
+  mlir::LogicalResult emitBeginProduct(BeginProductOp op);
+  mlir::LogicalResult emitEndProducts(EndProductsOp op);
+  /// The same registers as an instruction of a warp group numbers them, or as a
+  /// fragment does.
+  static Values inOrderOfGroup(llvm::ArrayRef<mlir::Value> sums);
+  static Values inOrderOfFragment(mlir::ValueRange sums);
+  /// What a thread has stored and copied becomes visible to products that are
+  /// under way, where the kernel has any.
+  void fenceForProducts();
+
   // Products of f32 (ThreadFmaProducts.cpp).
   mlir::LogicalResult emitFmaProduct(GroupProductOp op);
   Values addTurn(GroupProductOp op, int64_t segment, mlir::Value turn,
@@ -221,8 +233,9 @@ private:
   /// Tokens of copies that may be under way, the oldest first.
   llvm::SmallVector<mlir::Value> pending;
   mlir::Value thread, lane, member, memory;
+  mlir::Value warpGroup; ///< null unless there are products under way
   int64_t threads = 0, groupBytes = 0;
-  bool multipliesF32 = false;
+  bool multipliesF32 = false, multipliesUnderWay = false;
   /// Of a lane: sums of a product, and what it multiplies from registers.
   int64_t productElements = 0;
   /// Where columns are exchanged for rows.

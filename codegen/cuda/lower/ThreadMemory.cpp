@@ -440,6 +440,7 @@ LogicalResult ThreadEmitter::emitShare(GroupShareOp op) {
   tile.getDistribution() == TileDistribution::row ? shareRuns(op)
   : isPaired(tile)                                ? sharePairs(op)
                                                   : shareWords(op);
+  fenceForProducts();
   NVVM::Barrier0Op::create(b);
   return success();
 }

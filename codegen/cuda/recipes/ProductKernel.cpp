@@ -6,7 +6,12 @@
 // the slot that was read last, and multiply. Where rows of the left operand are
 // scaled, all of it is copied and scaled before the first turn, and the ring is
 // that of the right one.
+//
+// Products may stay under way for the next turns: a turn begins its own, and
+// copies into the slot whose products all members had waited for before they
+// met at the beginning of the turn.
 
+#include "codegen/cuda/WgmmaOps.h"
 #include "codegen/cuda/facts/AllGpus.h"
 #include "codegen/cuda/recipes/CudaKernels.h"
 #include "llvm/Support/MathExtras.h"
@@ -30,6 +35,8 @@ public:
         sourceRow(sourceRow), sourceColumn(sourceColumn), scale(scale),
         isTransposed(isTransposed) {
     assert((isTransposed || !sourceColumn) && "columns of w are not its rows");
+    assert((!chosen.getUnderWay() || (isTransposed && !scale)) &&
+           "products under way have a weight [out][in], and rows as they are");
     auto left = cast<MemRefType>(x.getType());
     auto right = cast<MemRefType>(w.getType());
     inner = left.getDimSize(1);
@@ -49,9 +56,13 @@ private:
   Values copyPart(Expr turn, Expr slot);
   /// Begins to copy all parts of the left operand, a box each.
   Values copyLeft();
-  /// Of a sum and the slot of part `turn`, the sum with its product and the
-  /// next.
+  /// Of a sum and the slot of part `turn`, the sum with its product, which is
+  /// under way where the schedule says so, and the next.
   Values addPart(Expr turn, ValueRange state);
+  /// The slot that a turn copies into, which reads `slot`: `ahead` further.
+  Expr slotAhead(Expr slot, int64_t ahead);
+  /// The sum, when all of its products but those of the last turns have ended.
+  Value endProducts(int64_t underWay, Value sum);
 
   KernelBuilder &b;
   CudaScheduleAttr chosen;
@@ -92,9 +103,25 @@ ProductWriter::Values ProductWriter::copyLeft() {
 
 ProductWriter::Values ProductWriter::addPart(Expr turn, ValueRange state) {
   Expr slot = b(state[1]);
-  Value product = GroupProductOp::create(b, xs, ws, slot, state[0],
-                                         scale ? turn : slot, isTransposed);
+  Value product =
+      chosen.getUnderWay()
+          ? Value(BeginProductOp::create(b, xs, ws, slot, state[0], slot))
+          : GroupProductOp::create(b, xs, ws, slot, state[0],
+                                   scale ? turn : slot, isTransposed);
   return {product, b.next(slot, std::min(chosen.getStages(), turns))};
+}
+
+Expr ProductWriter::slotAhead(Expr slot, int64_t ahead) {
+  int64_t boxes = chosen.getStages(), behind = boxes - ahead;
+  for (int64_t i = 0; i < std::min(ahead, behind); ++i) {
+    slot = ahead < behind ? b.next(slot, boxes) : b.previous(slot, boxes);
+  }
+  return slot;
+}
+
+Value ProductWriter::endProducts(int64_t underWay, Value sum) {
+  return chosen.getUnderWay() ? Value(EndProductsOp::create(b, underWay, sum))
+                              : sum;
 }
 
 /// A turn of the first loop begins the copies of a turn later on. The last
@@ -103,7 +130,7 @@ ProductWriter::Values ProductWriter::addPart(Expr turn, ValueRange state) {
 Value ProductWriter::multiply() {
   int64_t boxes = std::min(chosen.getStages(), turns);
   // Of few parts all are copied at first.
-  int64_t ahead = turns == boxes ? turns : boxes - 1;
+  int64_t ahead = turns == boxes ? turns : boxes - 1 - chosen.getUnderWay();
   auto slots = [&](int64_t count, int64_t rows, int64_t columns) {
     return b.slots({count, rows, columns}, getElementTypeOrSelf(x));
   };
@@ -125,18 +152,29 @@ Value ProductWriter::multiply() {
     size_t tokens = scale ? 1 : 2; // of a turn
     carried = b.loop(turns - ahead, carried, [&](Expr turn, ValueRange state) {
       GroupWaitOp::create(b, state.slice(2, tokens));
-      Values copies = copyPart(turn + ahead, b.previous(b(state[1]), boxes));
-      Values next = addPart(turn, state);
+      Values next, copies;
+      auto copy = [&] {
+        copies = copyPart(turn + ahead, slotAhead(b(state[1]), ahead));
+      };
+      if (chosen.getUnderWay()) {
+        next = addPart(turn, state);
+        copy();
+        next[0] = endProducts(chosen.getUnderWay(), next[0]);
+      } else {
+        copy();
+        next = addPart(turn, state);
+      }
       llvm::append_range(next, state.drop_front(2 + tokens));
       llvm::append_range(next, copies);
       return next;
     });
   }
   GroupWaitOp::create(b, ArrayRef(carried).drop_front(2));
-  return b.loop(ahead, ArrayRef(carried).take_front(2),
-                [&](Expr turn, ValueRange state) {
-                  return addPart(scale ? turn + (turns - ahead) : turn, state);
-                })[0];
+  auto last = [&](Expr turn, ValueRange state) {
+    return addPart(scale ? turn + (turns - ahead) : turn, state);
+  };
+  return endProducts(0,
+                     b.loop(ahead, ArrayRef(carried).take_front(2), last)[0]);
 }
 
 Value emitProduct(KernelBuilder &b, CudaScheduleAttr schedule, Value x, Value w,

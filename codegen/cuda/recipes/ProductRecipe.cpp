@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "codegen/cuda/Recipe.h"
+#include "codegen/cuda/WgmmaFacts.h"
 #include "codegen/cuda/recipes/CudaKernels.h"
 #include "codegen/cuda/recipes/GroupEmitter.h"
 #include "dialect/Shapes.h"
@@ -91,6 +92,16 @@ static LogicalResult checkWeightType(Operation *op, Type x, Value weight) {
   return success();
 }
 
+/// Whether warp groups can multiply this tile: each warp has 16 rows of it.
+static bool fitsWarpGroups(Value x, CudaScheduleAttr schedule) {
+  return !getElementTypeOrSelf(x).isF32() && schedule.getColumnWarps() == 1 &&
+         schedule.getRowWarps() % kWgmmaWarps == 0 &&
+         schedule.getRows() * kWgmmaWarps ==
+             schedule.getRowWarps() * kWgmmaRows &&
+         schedule.getColumns() <= kMostWgmmaColumns &&
+         schedule.getStep() <= kSegment;
+}
+
 /// A turn of the main loop reads one part of the inner dimension while another
 /// is copied.
 static bool isProductSchedule(const GpuFacts &gpu, Value x,
@@ -99,6 +110,7 @@ static bool isProductSchedule(const GpuFacts &gpu, Value x,
   int64_t elements =
       stages * step * (schedule.getRows() + schedule.getColumns());
   return canHoldSums(schedule) && step == boxColumns(step) && stages > 1 &&
+         (!schedule.getUnderWay() || fitsWarpGroups(x, schedule)) &&
          fitsGroup(gpu, elements, getElementTypeOrSelf(x));
 }
 
@@ -286,7 +298,7 @@ struct ProjectTokensRecipe
   }
   bool takesSchedule(Operation *op, CudaScheduleAttr schedule) const {
     return isProductSchedule(gpuOf(op), op->getOperand(0), schedule) &&
-           schedule.getColumnWarps() == 1;
+           schedule.getColumnWarps() == 1 && !schedule.getUnderWay();
   }
   Grid getGrid(Operation *op, CudaScheduleAttr schedule) const {
     return gridOfProducts(op, schedule);

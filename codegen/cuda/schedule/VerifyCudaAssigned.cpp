@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "codegen/cuda/Passes.h"
+#include "codegen/cuda/facts/GpuFacts.h"
 #include "codegen/cuda/recipes/CudaKernelCode.h"
 #include "codegen/cuda/schedule/WeightLayouts.h"
 #include "passes/Columns.h"
@@ -20,6 +21,13 @@ struct VerifyCudaAssignedPass final
     markAllAnalysesPreserved();
     WalkResult walked = getOperation().walk([](KernelOp kernel) {
       if (failed(CudaKernelCode().checkSchedule(kernel))) {
+        return WalkResult::interrupt();
+      }
+      auto schedule = cast<CudaScheduleAttr>(kernel.getScheduleAttr());
+      const GpuFacts &gpu = gpuOf(kernel);
+      if (schedule.getUnderWay() && gpu.groupTiles.empty()) {
+        kernel.emitOpError("has products under way, which ")
+            << gpu.name << " does not have";
         return WalkResult::interrupt();
       }
       for (Operation &op : kernel.getBody().front().without_terminator()) {

@@ -109,12 +109,12 @@ class WarpProducts:
         check(flags == ["1", "1", "1", "0", *([] if words else ["0"])], f"{s.place}: {s.op} with {flags} is not known")
         check(self.grid.threads % 128 == 0, f"{s.place}: {s.op} in a block without whole groups of warps")
         check(not own.written.intersection([*sums, *words]), f"{s.place}: {s.op} of registers that were written after the last wgmma.fence")
-        for name in words:
-            check(name not in own.busy, f"{s.place}: {name} is read by a product while another adds to it")
+        added_to = {name for product in own.under_way() for name in product.sums}
+        check(added_to.isdisjoint(words), f"{s.place}: {s.op} reads registers that another product adds to")
         descriptors = [self.descriptor(name) for name in ([right] if words else [left, right])]
         operands = [] if words else [self.operand(s, descriptors[0], 16 * (self.number % 4), 16)]
         operands.append(self.operand(s, descriptors[-1], 0, columns))
-        held = [self.halves(name, widen) for name in words]
+        held = [self.word(name, widen) for name in words]
         own.begun.append((s.place, *(d[:, 0].tobytes() for d in descriptors)))
 
         def add() -> None:
@@ -143,6 +143,13 @@ class WarpProducts:
 
     def descriptor(self, name: str) -> np.ndarray:
         return np.broadcast_to(self.get(name, np.uint64), (self.grid.blocks, 32))
+
+    def word(self, name: str, widen: Callable) -> tuple[np.ndarray, np.ndarray]:
+        """Both values of a register, which other products may read too."""
+        if name not in self.products.busy:
+            return self.halves(name, widen)
+        bits = self.registers[name].view(np.uint32)
+        return widen(bits & np.uint32(0xFFFF)), widen(bits >> np.uint32(16))
 
     def operand(self, s: Instruction, descriptor: np.ndarray, first: int, rows: int) -> Operand:
         """Lanes take turns in reading rows."""

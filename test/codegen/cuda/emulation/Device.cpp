@@ -4,6 +4,7 @@
 #include "Device.h"
 #include "DriverDevice.h"
 #include "codegen/cuda/Passes.h"
+#include "codegen/cuda/WgmmaFacts.h"
 #include "codegen/cuda/facts/GpuFacts.h"
 #include "codegen/cuda/link/Ptx.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
@@ -29,12 +30,14 @@ Device::Device(llvm::StringRef text) {
   }
   mostShared = gpuOf(*parsed).groupBytes;
   if (DriverDevice::get()) {
-    auto text = translateToPtx(*parsed, gpuOf(*parsed));
-    if (!text) {
-      errors += llvm::toString(text.takeError());
+    const GpuFacts *gpu = findGpu(kWgmmaArch);
+    auto made = translateToPtx(
+        *parsed, text.contains("hova_cuda.wgmma") ? *gpu : gpuOf(*parsed));
+    if (!made) {
+      errors += llvm::toString(made.takeError());
       return;
     }
-    ptx = std::move(*text);
+    ptx = std::move(*made);
   }
   PassManager manager(&context);
   manager.addPass(createVerifyDeviceCodePass());

@@ -6,7 +6,8 @@
 // these sizes, with the schedule that the options name, or the recipe's own.
 // cuda-kernel FILE.mlir does the same to the operations of a function @main,
 // which must become one kernel; its function is @kernel. --emit=launch names
-// the operation that the kernel begins with and the extents of its grid. A file
+// the operation that the kernel begins with and the extents of its grid. PTX is
+// for --arch=sm_80. A file
 // without @main has functions of group operations, or what these are lowered
 // to. A file - is standard input.
 // cuda-kernel recipes lists the operations that kernels can begin with.
@@ -184,6 +185,7 @@ CudaScheduleAttr readSchedule(Flags &flags, CudaScheduleAttr chosen) {
   int64_t rowWarps = chosen.getRowWarps();
   int64_t columnWarps = chosen.getColumnWarps();
   int64_t step = chosen.getStep(), stages = chosen.getStages();
+  int64_t underWay = chosen.getUnderWay();
   flags.read("block-rows", rows);
   flags.read("queries", rows);
   flags.read("block-columns", columns);
@@ -193,8 +195,9 @@ CudaScheduleAttr readSchedule(Flags &flags, CudaScheduleAttr chosen) {
   flags.read("step", step);
   flags.read("keys", step);
   flags.read("stages", stages);
+  flags.read("under-way", underWay);
   return CudaScheduleAttr::get(chosen.getContext(), rows, columns, rowWarps,
-                               columnWarps, step, stages);
+                               columnWarps, step, stages, underWay);
 }
 
 LogicalResult runPhase(ModuleOp module, StringRef name, const GpuFacts &gpu) {
@@ -510,6 +513,15 @@ static int run(MLIRContext &context, ArrayRef<const char *> words) {
   kernel.module =
       write ? parseSourceString<ModuleOp>(write(flags), &context)
             : parseSourceFile<ModuleOp>(recipe, ParserConfig(&context));
+  StringRef arch = flags.take("arch").value_or("sm_80");
+  if (kernel.module) {
+    if (!findGpu(arch)) {
+      return complain("expected an architecture of " + getGpuNames() +
+                      ", got '" + arch + "'");
+    }
+    kernel.module.get()->setAttr(
+        kGpuAttr, StringAttr::get(kernel.module->getContext(), arch));
+  }
   if (!kernel.module ||
       (kernel.module->lookupSymbol<func::FuncOp>("main") &&
        failed(makeKernel(kernel, write ? recipe : "kernel", flags)))) {

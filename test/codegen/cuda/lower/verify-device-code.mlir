@@ -126,3 +126,12 @@ llvm.func @refuses_comparisons_of_pointers(%p: !llvm.ptr<1>) attributes {nvvm.ke
   %c = llvm.icmp "eq" %p, %p : !llvm.ptr<1>
   llvm.return
 }
+
+// -----
+
+llvm.func @refuses_fences_of_other_proxies() attributes {nvvm.kernel} {
+  nvvm.fence.proxy {kind = #nvvm.proxy_kind<async.shared>, space = #nvvm.shared_space<cta>}
+  // expected-error@+1 {{'nvvm.fence.proxy' op orders shared memory of the block before what is asynchronous in a kernel}}
+  nvvm.fence.proxy {kind = #nvvm.proxy_kind<alias>}
+  llvm.return
+}
