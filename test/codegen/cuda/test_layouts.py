@@ -11,7 +11,7 @@ import ptx
 import ptx_numbers
 import pytest
 from instructions import EXECUTORS, LDMATRIX, MMA, kernel
-from kernels import emit
+from kernels import Case, emit
 from ptx_code import names_of
 
 GOLDEN = Path(__file__).parent / "Inputs" / "cute-layouts.txt"
@@ -181,3 +181,119 @@ def test_swizzles_of_the_stage(monkeypatch, warps, columns):
             assert first[0] % 128 == 0
             read += 1
     assert read == ROWS * ROWS // 8 // 32
+
+
+# Products of warp groups -------------------------------------------------------------
+
+GROUP_SUMS, GROUP_LEFT = golden("group-sums"), golden("group-left")
+# Rows of N elements: where chunks of an operand begin, and what a descriptor says of that.
+OPERAND = {columns: golden(f"operand-of-{columns}")[..., 0] for columns in (64, 32)}
+DESCRIPTOR = {columns: golden(f"descriptor-of-{columns}")[0, :, 0] for columns in (64, 32)}
+
+
+def test_the_tables_of_groups_are_whole():
+    for table, count in ((GROUP_SUMS, 64 * 32), (GROUP_LEFT, 64 * 16)):
+        places = table.reshape(-1, 2)
+        assert len(places) == count == len(np.unique(places, axis=0))
+    for columns, table in OPERAND.items():
+        assert np.array_equal(np.sort(table, axis=None), 16 * np.arange(24 * columns // 8))
+
+
+def in_memory(matrix: np.ndarray) -> np.ndarray:
+    """Bytes of shared memory with the rows of an operand; groups of 24 follow each other as those of eight do."""
+    columns = matrix.shape[1]
+    chunks = ptx_numbers.bf16_of_float(matrix).reshape(-1, columns // 8, 8)
+    memory = np.zeros((matrix.size // 8, 8), np.uint16)
+    group = 24 * columns // 8
+    for row, values in enumerate(chunks):
+        memory[row // 24 * group + OPERAND[columns][row % 24] // 16] = values
+    return memory.view(np.uint8).reshape(-1)
+
+
+def group_kernel(columns: int, words: int) -> str:
+    """128 threads that multiply 64 rows, of shared memory or of `words` words each, by 32: what they read first is the image of
+    shared memory, and what they leave are 16 sums each."""
+    image = 2 * columns * (32 if words else 96)
+    lines = [f"llvm.mlir.global external @kernel_memory() {{addr_space = 3 : i32, alignment = 1024 : i64}} : !llvm.array<0 x i8>",
+             f"llvm.func @kernel(%px: !llvm.ptr<1>, %pr: !llvm.ptr<1>) attributes {{hova.group_bytes = {image} : i64, nvvm.kernel, nvvm.reqntid = array<i32: 128>}} {{",
+             "%t = nvvm.read.ptx.sreg.tid.x : i32", "%n16 = llvm.mlir.constant(16 : i32) : i32", "%n64 = llvm.mlir.constant(64 : i32) : i32",
+             "%b = llvm.mul %t, %n16 : i32", "%q = llvm.mul %t, %n64 : i32", "%m = llvm.mlir.addressof @kernel_memory : !llvm.ptr<3>",
+             "%zero = llvm.mlir.constant(0.0 : f32) : f32", "%x = llvm.getelementptr %px[%b] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, i8",
+             "%s = llvm.getelementptr %m[%b] : (!llvm.ptr<3>, i32) -> !llvm.ptr<3>, i8", "%r = llvm.getelementptr %pr[%q] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, i8"]
+    for i in range(image // 2048):
+        lines += [f"%x{i} = llvm.getelementptr %x[{2048 * i}] : (!llvm.ptr<1>) -> !llvm.ptr<1>, i8", f"%v{i} = llvm.load %x{i} : !llvm.ptr<1> -> vector<4xi32>",
+                  f"%s{i} = llvm.getelementptr %s[{2048 * i}] : (!llvm.ptr<3>) -> !llvm.ptr<3>, i8", f"llvm.store %v{i}, %s{i} : vector<4xi32>, !llvm.ptr<3>"]
+    if words:
+        lines += [f"%nw = llvm.mlir.constant({4 * words} : i32) : i32", "%wb = llvm.mul %t, %nw : i32",
+                  "%w = llvm.getelementptr %px[%wb] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, i8"]
+        for i in range(words):
+            lines += [f"%p{i} = llvm.getelementptr %w[{image + 4 * i}] : (!llvm.ptr<1>) -> !llvm.ptr<1>, i8", f"%a{i} = llvm.load %p{i} : !llvm.ptr<1> -> i32"]
+    lines += ["nvvm.fence.proxy {kind = #nvvm.proxy_kind<async.shared>, space = #nvvm.shared_space<cta>}", "nvvm.barrier0",
+              f"%right = llvm.getelementptr %m[{0 if words else 128 * columns}] : (!llvm.ptr<3>) -> !llvm.ptr<3>, i8"]
+    left = ", ".join(f"%a{i}" for i in range(words)) or "%m"
+    types = ", ".join(["i32"] * words) or "!llvm.ptr<3>"
+    sums, made = ", ".join(["%zero"] * 16), ", ".join(f"%u#{i}" for i in range(16))
+    lines += [f"%u:16 = hova_cuda.wgmma bf16, ({left}), %right to ({sums}) {{row_bytes = {2 * columns} : i64}} : {types}", f"%e:16 = hova_cuda.wgmma_wait 0, ({made})"]
+    for i in range(16):
+        lines += [f"%r{i} = llvm.getelementptr %r[{4 * i}] : (!llvm.ptr<1>) -> !llvm.ptr<1>, i8", f"llvm.store %e#{i}, %r{i} : f32, !llvm.ptr<1>"]
+    return "\n".join([*lines, "llvm.return", "}"])
+
+
+@pytest.mark.parametrize("from_registers", [False, True])
+@pytest.mark.parametrize("columns", [64, 32])
+def test_wgmma(columns, from_registers, tmp_path):
+    """Small whole numbers, as for mma.sync, placed by the tables; both executors."""
+    random = np.random.default_rng(2)
+    a, b = random.integers(-9, 10, (64, columns)), random.integers(-9, 10, (32, columns))
+    image = [in_memory(b)] if from_registers else [in_memory(a), in_memory(b)]
+    words = columns // 4 if from_registers else 0
+    if from_registers:
+        steps = [a[GROUP_LEFT[..., 0], 16 * step + GROUP_LEFT[..., 1]] for step in range(columns // 16)]
+        image.append(ptx_numbers.bf16_of_float(np.concatenate(steps, axis=1)).view(np.uint8).reshape(-1))
+    result = np.zeros((128, 16), np.float32)
+    path = tmp_path / "kernel.mlir"
+    path.write_text(group_kernel(columns, words), encoding="utf-8")
+    case = Case(str(path), ["--arch=sm_90a"], (1,), [np.concatenate(image), result], result, 0)
+    truth = (a @ b.T)[GROUP_SUMS[..., 0], GROUP_SUMS[..., 1]]
+    assert np.array_equal(case.run("late", 1), truth)
+    assert np.array_equal(case.emulate(tmp_path, [("late", 1)])[0], truth)
+
+
+class GroupRecorder(Recorder):
+    """What products of warp groups take, too."""
+
+    def begin(self, s):
+        self.seen.append((self, s, [self.descriptor(name)[0] for name in s.operands[1:3]]))
+        super().begin(s)
+
+
+@pytest.mark.parametrize("inner", [64, 32])
+def test_operands_and_sums_of_groups(monkeypatch, inner):
+    """Descriptors are CuTe's, copies put each chunk where an operand has it, and sums are stored to where a thread has them."""
+    monkeypatch.setattr(ptx, "Warp", GroupRecorder)
+    monkeypatch.setattr(Recorder, "seen", [])
+    places = np.arange(FIRST, FIRST + ROWS * inner, dtype=np.uint16)
+    flags = [f"--rows={ROWS}", f"--columns={ROWS}", f"--inner={inner}", "--block-rows=64", "--block-columns=64", "--row-warps=4", "--column-warps=1",
+             f"--step={inner}", "--under-way=1", "--arch=sm_90a", "--wide"]
+    text = emit("ptx", "product", *flags)
+    ptx.Grid(text, "product", [places, places, np.zeros((ROWS, ROWS), np.float32)], (1,), 3 * 2 * ROWS * 2 * inner + 4 * 2048).run()
+    sums, begins, steps, stores = {}, set(), [], 0
+    for warp, s, values in Recorder.seen:
+        if s.op.startswith("cp.async"):
+            row, chunk = np.divmod((values[1] & (2**ptx.SPACE - 1)) // 16, inner // 8)
+            begins |= set(values[0] - 2 * inner * (row // 8 * 8) - OPERAND[inner][row % 8, chunk])
+        elif s.op.startswith("wgmma"):
+            for descriptor in values:
+                way, stride = int(descriptor[0]) >> 62, int(descriptor[0]) >> 32 & 0x3FFF
+                assert (way, stride) == tuple(DESCRIPTOR[inner])
+            steps.append(tuple((int(d[0]) & 0x3FFF) << 4 for d in values))
+            sums.update({(warp.number, name): i for i, name in enumerate(names_of(s.operands[0]))})
+        elif s.op.startswith("st.global"):
+            for e, name in enumerate(names_of(s.operands[1])):
+                i = sums[warp.number, name]
+                held = GROUP_SUMS[32 * warp.number + np.arange(32), i % 16]
+                place = (values[0] & (2**ptx.SPACE - 1)) // 4 + e
+                assert np.array_equal(place, held[:, 0] * ROWS + held[:, 1] + 32 * (i // 16))
+                stores += 1
+    assert len(begins) == 2 and stores == 4 * 32
+    assert {start for pair in steps for start in pair} == {begin + 32 * step for begin in begins for step in range(inner // 16)}
