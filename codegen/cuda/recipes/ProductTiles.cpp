@@ -70,14 +70,20 @@ static CudaScheduleAttr scheduleTile(const ProductTile &tile, Type element,
   int64_t step = productStep(element, inner, tile.rowBytes);
   return CudaScheduleAttr::get(element.getContext(), tile.rows, tile.columns,
                                tile.rowWarps, tile.columnWarps, step,
-                               stagesOf(tile, element, step));
+                               stagesOf(tile, element, step), tile.underWay);
+}
+
+/// Groups of warps multiply operands of 16 bits alone.
+static ArrayRef<ProductTile> tilesFor(const GpuFacts &gpu, Type element) {
+  return gpu.groupTiles.empty() || element.isF32() ? gpu.tiles : gpu.groupTiles;
 }
 
 CudaScheduleAttr scheduleProduct(const GpuFacts &gpu, Type element,
                                  int64_t rows, int64_t inner, int64_t columns,
                                  int64_t parts) {
-  return scheduleTile(chooseTile(gpu, rows, columns, parts, gpu.tiles), element,
-                      inner);
+  return scheduleTile(
+      chooseTile(gpu, rows, columns, parts, tilesFor(gpu, element)), element,
+      inner);
 }
 
 CudaScheduleAttr scheduleInnerProduct(const GpuFacts &gpu, Type element,
@@ -145,7 +151,8 @@ int64_t chooseProductParts(const GpuFacts &gpu, Type element, int64_t rows,
   double macs = kReachedShare *
                 double(element.isF32() ? gpu.cycleMacs32 : gpu.cycleMacs16);
   auto cyclesOf = [&](int64_t parts) {
-    const ProductTile &tile = chooseTile(gpu, rows, columns, parts, gpu.tiles);
+    const ProductTile &tile =
+        chooseTile(gpu, rows, columns, parts, tilesFor(gpu, element));
     double time = timeOf(gpu, tile, rows, columns, parts, 0) /
                   double(gpu.processors.size());
     double cycles = time * double(inner / parts) / macs + kBlockCycles;
