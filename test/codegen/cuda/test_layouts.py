@@ -253,7 +253,7 @@ def test_wgmma(columns, from_registers, tmp_path):
     result = np.zeros((128, 16), np.float32)
     path = tmp_path / "kernel.mlir"
     path.write_text(group_kernel(columns, words), encoding="utf-8")
-    case = Case(str(path), ["--arch=sm_90a"], (1,), [np.concatenate(image), result], result, 0)
+    case = Case(str(path), ["--gpu=sm_90a"], (1,), [np.concatenate(image), result], result, 0)
     truth = (a @ b.T)[GROUP_SUMS[..., 0], GROUP_SUMS[..., 1]]
     assert np.array_equal(case.run("late", 1), truth)
     assert np.array_equal(case.emulate(tmp_path, [("late", 1)])[0], truth)
@@ -274,7 +274,7 @@ def test_operands_and_sums_of_groups(monkeypatch, inner):
     monkeypatch.setattr(Recorder, "seen", [])
     places = np.arange(FIRST, FIRST + ROWS * inner, dtype=np.uint16)
     flags = [f"--rows={ROWS}", f"--columns={ROWS}", f"--inner={inner}", "--block-rows=64", "--block-columns=64", "--row-warps=4", "--column-warps=1",
-             f"--step={inner}", "--under-way=1", "--arch=sm_90a", "--wide"]
+             f"--step={inner}", "--under-way=1", "--gpu=sm_90a", "--wide"]
     text = emit("ptx", "product", *flags)
     ptx.Grid(text, "product", [places, places, np.zeros((ROWS, ROWS), np.float32)], (1,), 3 * 2 * ROWS * 2 * inner + 4 * 2048).run()
     sums, begins, steps, stores = {}, set(), [], 0

@@ -175,7 +175,7 @@ WITH_EPILOGUE = {(128, 256): 184, (128, 192): 184, (128, 128): 128, (64, 256): 1
 def test_gates(block, rows, epilogue, tmp_path):
     """Of whole blocks, and of rows that end in one, which copies ask for at the same price."""
     case = ("product", f"--rows={rows}", "--inner=768", "--columns=3072", f"--block-rows={block[0]}", f"--block-columns={block[1]}",
-            f"--row-warps={block[0] // 16}", "--column-warps=1", "--stages=3", "--under-way=1", f"--arch={ARCH}",
+            f"--row-warps={block[0] // 16}", "--column-warps=1", "--stages=3", "--under-way=1", f"--gpu={ARCH}",
             *(f"--{option}" for option in epilogue.split()))
     made = sass.assemble_in_registers(emit("ptx", *case), tmp_path, ARCH)
     turn, (others, registers) = made.main_loop(), GATES[block]

@@ -19,7 +19,7 @@ WIDEN = {"bf16": ptx_numbers.float_of_bf16, "f16": ptx_numbers.float_of_f16}
 def grouped(rows: int, inner: int, columns: int, block: tuple[int, int], options: str = "", stages: int = 3, under_way: int = 1, seed: int = 0) -> Case:
     """The product of kernels.product, by warps of 16 rows each."""
     case = product(rows, inner, columns, block, (block[0] // 16, 1), options, stages, seed)
-    return replace(case, flags=[*case.flags, f"--under-way={under_way}", f"--arch={ARCH}"])
+    return replace(case, flags=[*case.flags, f"--under-way={under_way}", f"--gpu={ARCH}"])
 
 
 def module_product(halves: str) -> Case:
@@ -32,7 +32,7 @@ def module_product(halves: str) -> Case:
   %1 = hova.convert %0 : tensor<70x64xf32> -> tensor<70x64x{halves}>
   return %1 : tensor<70x64x{halves}>
 }}"""
-    flags = ["--block-rows=64", "--block-columns=64", "--row-warps=4", "--column-warps=1", "--stages=3", "--under-way=1", f"--arch={ARCH}"]
+    flags = ["--block-rows=64", "--block-columns=64", "--row-warps=4", "--column-warps=1", "--stages=3", "--under-way=1", f"--gpu={ARCH}"]
     return Case("-", flags, (2, 1), [x, w, np.zeros((70, 64), np.uint16)], truth, {"bf16": BF16, "f16": F16}[halves], source, halves=halves)
 
 
@@ -65,7 +65,7 @@ func.func @kernel(%x: memref<{rows}x{depth}xbf16>, %w: {m}, %v: {m}, %r: memref<
 }}"""
     truth = wide(x) @ wide(w).T + wide(x) @ wide(v).T
     case = written(folder, text, [x, w, v, np.zeros((rows, columns), np.float32)], truth, 2 * depth * 2.0**-24)
-    return replace(case, flags=[f"--arch={ARCH}"])
+    return replace(case, flags=[f"--gpu={ARCH}"])
 
 
 def shared_left(folder: Path) -> Case:
@@ -100,7 +100,7 @@ func.func @kernel(%x: {m}, %w: {m}, %r: memref<64x64xf32>) {{
   return
 }}"""
     case = written(folder, text, [x, w, np.zeros((64, 64), np.float32)], 2 * wide(x) @ wide(w).T, 32 * 2.0**-24)
-    return replace(case, flags=[f"--arch={ARCH}"])
+    return replace(case, flags=[f"--gpu={ARCH}"])
 
 
 WGMMA: dict[str, Callable[[Path], Case]] = {

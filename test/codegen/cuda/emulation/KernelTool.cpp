@@ -228,12 +228,7 @@ struct Kernel {
 /// this becomes, under another name.
 LogicalResult makeKernel(Kernel &made, StringRef name, Flags &flags) {
   ModuleOp module = *made.module;
-  StringRef level = flags.take("gpu").value_or(getGpus().front()->name);
-  const GpuFacts *gpu = findGpu(level);
-  if (!gpu) {
-    return module.emitError("expects a GPU of ")
-           << getGpuNames() << ", got '" << level << "'";
-  }
+  const GpuFacts *gpu = &gpuOf(module);
   if (failed(runPhase(module, "fuse", *gpu)) ||
       failed(runPhase(module, "assign", *gpu))) {
     return failure();
@@ -513,14 +508,14 @@ static int run(MLIRContext &context, ArrayRef<const char *> words) {
   kernel.module =
       write ? parseSourceString<ModuleOp>(write(flags), &context)
             : parseSourceFile<ModuleOp>(recipe, ParserConfig(&context));
-  StringRef arch = flags.take("arch").value_or("sm_80");
-  if (kernel.module) {
-    if (!findGpu(arch)) {
-      return complain("expected an architecture of " + getGpuNames() +
-                      ", got '" + arch + "'");
-    }
-    kernel.module.get()->setAttr(
-        kGpuAttr, StringAttr::get(kernel.module->getContext(), arch));
+  std::optional<StringRef> gpu = flags.take("gpu");
+  if (gpu && !findGpu(*gpu)) {
+    return complain("expected a GPU of " + getGpuNames() + ", got '" + *gpu +
+                    "'");
+  }
+  if (kernel.module && (gpu || !kernel.module.get()->hasAttr(kGpuAttr))) {
+    StringRef name = gpu.value_or(getGpus().front()->name);
+    kernel.module.get()->setAttr(kGpuAttr, StringAttr::get(&context, name));
   }
   if (!kernel.module ||
       (kernel.module->lookupSymbol<func::FuncOp>("main") &&
