@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialect/HovaDialect.h"
+#include "dialect/Ranges.h"
 #include "dialect/Site.h"
 #include "dialect/Storage.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
@@ -32,6 +33,16 @@ bool isNumber(Attribute value) {
 bool isPair(Attribute value) {
   auto numbers = dyn_cast<DenseI64ArrayAttr>(value);
   return numbers && numbers.size() == 2;
+}
+bool isRanges(Attribute value) {
+  auto numbers = dyn_cast<DenseI64ArrayAttr>(value);
+  return numbers && numbers.size() == 4 && numbers[0] >= 1 &&
+         numbers[0] <= numbers[1] && numbers[2] >= 1 &&
+         numbers[2] <= numbers[3];
+}
+bool isExtent(Attribute value) {
+  auto text = dyn_cast<StringAttr>(value);
+  return text && (text.getValue() == "items" || text.getValue() == "tokens");
 }
 bool isRange(Attribute value) {
   auto numbers = dyn_cast<DenseI64ArrayAttr>(value);
@@ -148,6 +159,12 @@ constexpr Row rows[] = {
     {hova::kStorageAttr, isNarrow, "to be bf16 or f16", "builtin.module"},
     {"hova.tables", isNumbers, "to be the tables of the code",
      "builtin.module"},
+    {hova::kRangesAttr, isRanges,
+     "to be the least and the largest number of items, and of tokens",
+     kFunction},
+    {hova::kRangeNamesAttr, isListOf<isText>,
+     "to be the names of the ranges of items and of tokens", kFunction},
+    {"hova.extent", isExtent, "to be items or tokens", "hova.launch"},
     {"hova.arena_bytes", isNumber, kNumberForm, kFunction},
     {"hova.image_bytes", isNumber, kNumberForm, kFunction},
     {"hova.table_bytes", isNumber, kNumberForm, kFunction},

@@ -309,6 +309,25 @@ def Hova_ArenaBufferOp : Hova_BufferOp<"arena_buffer", "arena">;
 def Hova_ImageBufferOp : Hova_BufferOp<"image_buffer", "packed weights">;
 def Hova_TableBufferOp : Hova_BufferOp<"table_buffer", "program's tables">;
 
+def Hova_SequenceBufferOp : Hova_Op<"sequence_buffer", [Pure]> {
+  let summary = "the table of the sequences of a run";
+  let description = [{
+    In a program with ranges: one row of integers that the runtime writes before
+    the first kernel. Of n items with t tokens together they are n, t, the first
+    row of each item, t for all items that the program may have besides and once
+    more, and the position of every row in its item.
+
+    ```mlir
+    func.func @buffer() {
+      %b = hova.sequence_buffer : memref<1x519xi32>
+      return
+    }
+    ```
+  }];
+  let results = (outs AnyMemRef:$buffer);
+  let assemblyFormat = "attr-dict `:` type($buffer)";
+}
+
 def Hova_ChunkBufferOp : Hova_Op<"chunk_buffer"> {
   let summary = "rows that each thread keeps for its own units";
   let description = [{

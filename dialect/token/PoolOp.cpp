@@ -1,6 +1,7 @@
 //===- PoolOp.cpp - One row for all tokens --------------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 
+#include "dialect/Ranges.h"
 #include "dialect/Shapes.h"
 #include "dialect/token/TokenOps.h"
 
@@ -85,7 +86,9 @@ IterationSpace PoolOp::getIterationSpace() {
 
 std::optional<RowSteps> PoolOp::getSourceRows() {
   int64_t tokens = shapeOf(getX())[1];
-  return getKind() == PoolKind::first && !ShapedType::isDynamic(tokens)
+  // Items that have any number of tokens do not begin so many rows apart.
+  return getKind() == PoolKind::first && !ShapedType::isDynamic(tokens) &&
+                 !SequenceRanges::of(*this)
              ? std::optional(RowSteps{0, tokens})
              : std::nullopt;
 }
