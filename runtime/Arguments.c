@@ -15,10 +15,19 @@ static bool info_is_valid(const hova_tensor_info *info) {
   uint64_t count, bytes;
   return info->name && info->dtype >= 0 && info->dtype <= HOVA_BOOL &&
          info->rank >= 0 && info->rank <= HOVA_MAX_RANK &&
-         (info->dims || info->rank == 0) &&
+         (info->dims || info->rank == 0) && info->extent >= HOVA_FIXED &&
+         info->extent <= HOVA_TOKENS && info->rank >= info->extent &&
          hova_count_elements(info->rank, info->dims, &count) &&
          !__builtin_mul_overflow(
              count, hova_element_bytes((hova_element)info->dtype), &bytes);
+}
+
+/// Whether they can be what a compiler emitted: rows have numbers of 32 bits.
+static bool ranges_are_valid(const hova_ranges *ranges) {
+  return ranges->least_items >= 1 && ranges->least_tokens >= 1 &&
+         ranges->least_items <= ranges->most_items &&
+         ranges->least_tokens <= ranges->most_tokens &&
+         ranges->most_items <= INT32_MAX / ranges->most_tokens;
 }
 
 uint64_t hova_info_count(const hova_tensor_info *info) {
@@ -47,27 +56,33 @@ hova_status hova_check_program(const hova_program *program, hova_error *error) {
                        program->name);
     }
   }
+  if (program->ranges && !ranges_are_valid(program->ranges)) {
+    return hova_fail(error, HOVA_REJECTED,
+                     "the ranges of program '%s' are malformed", program->name);
+  }
   return HOVA_OK;
 }
 
 static hova_status check_shape(const hova_tensor_info *info,
+                               const hova_sizes *sizes,
                                const hova_tensor *tensor, const char *role,
                                hova_error *error) {
-  bool equal = tensor->ndim == info->rank && (tensor->shape || !info->rank);
-  for (int32_t i = 0; equal && i < info->rank; ++i) {
-    equal = tensor->shape[i] == info->dims[i];
+  int64_t dims[HOVA_MAX_RANK];
+  int32_t rank = hova_dims_of_run(info, sizes, dims);
+  bool equal = tensor->ndim == rank && (tensor->shape || !rank);
+  for (int32_t i = 0; equal && i < rank; ++i) {
+    equal = tensor->shape[i] == dims[i];
   }
   if (equal) {
     return HOVA_OK;
   }
   char expected[192], found[192], hint[96] = "";
-  hova_format_shape(expected, sizeof expected, info->rank, info->dims);
+  hova_format_shape(expected, sizeof expected, rank, dims);
   bool printable = tensor->shape && tensor->ndim >= 0 && tensor->ndim <= 64;
   hova_format_shape(found, sizeof found, printable ? tensor->ndim : 0,
                     tensor->shape);
-  if (tensor->shape && tensor->ndim == info->rank) {
-    hova_format_batch_hint(hint, sizeof hint, info->rank, info->dims,
-                           tensor->shape);
+  if (tensor->shape && tensor->ndim == rank && !sizes->rows) {
+    hova_format_batch_hint(hint, sizeof hint, rank, dims, tensor->shape);
   }
   return hova_fail(error, HOVA_REJECTED, "%s '%s' expects shape %s, got %s%s",
                    role, info->name, expected,
@@ -105,6 +120,7 @@ static const char *format_type(char *text, size_t size, hova_data_type type) {
 
 /// Everything about one tensor that does not depend on its contents.
 static hova_status check_tensor(const hova_tensor_info *info,
+                                const hova_sizes *sizes,
                                 enum hova_memory_kind memory,
                                 const hova_tensor *tensor, const char *role,
                                 void **data, hova_error *error) {
@@ -133,7 +149,7 @@ static hova_status check_tensor(const hova_tensor_info *info,
                      info->name, hova_dtype_name(info->dtype),
                      format_type(found, sizeof found, tensor->dtype));
   }
-  hova_status status = check_shape(info, tensor, role, error);
+  hova_status status = check_shape(info, sizes, tensor, role, error);
   if (status != HOVA_OK) {
     return status;
   }
@@ -220,14 +236,15 @@ static bool overlap(const void *a, uint64_t a_bytes, const void *b,
 }
 
 /// Checks output `index` against the inputs and the outputs before it.
-static hova_status check_overlap(const hova_program *program, uint32_t index,
+static hova_status check_overlap(const hova_program *program,
+                                 const hova_sizes *sizes, uint32_t index,
                                  void *const *input_data,
                                  void *const *output_data, hova_error *error) {
   const hova_tensor_info *info = &program->outputs[index];
-  uint64_t bytes = hova_info_bytes(info);
+  uint64_t bytes = hova_bytes_of_run(info, sizes);
   for (uint32_t i = 0; i < program->num_inputs; ++i) {
     if (overlap(output_data[index], bytes, input_data[i],
-                hova_info_bytes(&program->inputs[i]))) {
+                hova_bytes_of_run(&program->inputs[i], sizes))) {
       return hova_fail(error, HOVA_REJECTED,
                        "output '%s' overlaps input '%s' in memory", info->name,
                        program->inputs[i].name);
@@ -235,7 +252,7 @@ static hova_status check_overlap(const hova_program *program, uint32_t index,
   }
   for (uint32_t i = 0; i < index; ++i) {
     if (overlap(output_data[index], bytes, output_data[i],
-                hova_info_bytes(&program->outputs[i]))) {
+                hova_bytes_of_run(&program->outputs[i], sizes))) {
       return hova_fail(error, HOVA_REJECTED,
                        "output '%s' overlaps output '%s' in memory", info->name,
                        program->outputs[i].name);
@@ -245,6 +262,7 @@ static hova_status check_overlap(const hova_program *program, uint32_t index,
 }
 
 hova_status hova_check_arguments(const hova_program *program,
+                                 const hova_sizes *sizes,
                                  enum hova_memory_kind memory,
                                  const hova_tensor *inputs,
                                  const hova_tensor *outputs, void **input_data,
@@ -256,26 +274,27 @@ hova_status hova_check_arguments(const hova_program *program,
   }
   hova_status status = HOVA_OK;
   for (uint32_t i = 0; i < program->num_inputs && status == HOVA_OK; ++i) {
-    status = check_tensor(&program->inputs[i], memory, &inputs[i], "input",
-                          &input_data[i], error);
+    status = check_tensor(&program->inputs[i], sizes, memory, &inputs[i],
+                          "input", &input_data[i], error);
   }
   for (uint32_t i = 0; i < program->num_outputs && status == HOVA_OK; ++i) {
-    status = check_tensor(&program->outputs[i], memory, &outputs[i], "output",
-                          &output_data[i], error);
+    status = check_tensor(&program->outputs[i], sizes, memory, &outputs[i],
+                          "output", &output_data[i], error);
     if (status == HOVA_OK) {
-      status = check_overlap(program, i, input_data, output_data, error);
+      status = check_overlap(program, sizes, i, input_data, output_data, error);
     }
   }
   return status;
 }
 
 hova_status hova_check_contents(const hova_program *program,
+                                const hova_sizes *sizes,
                                 void *const *input_data, hova_error *error) {
   hova_status status = HOVA_OK;
   for (uint32_t i = 0; i < program->num_inputs && status == HOVA_OK; ++i) {
     const hova_tensor_info *info = &program->inputs[i];
-    status =
-        hova_check_range(info, input_data[i], hova_info_count(info), error);
+    status = hova_check_range(info, input_data[i],
+                              hova_count_of_run(info, sizes), error);
   }
   return status;
 }

@@ -5,6 +5,7 @@
 #define HOVA_RUNTIME_ARGUMENTS_H
 
 #include "runtime/Error.h"
+#include "runtime/Sizes.h"
 
 #include <stdbool.h>
 
@@ -22,11 +23,13 @@ enum hova_memory_kind {
 /// What addresses of tensors in CUDA memory are multiples of.
 enum { HOVA_CUDA_ALIGNMENT = 16 };
 
-/// Checks inputs and outputs of a call, which must lie in `memory`, and writes
+/// Checks inputs and outputs of a call of these sizes, which must lie in
+/// `memory`, and writes
 /// their addresses to `input_data` and `output_data`. Neither reads what lies
 /// there nor writes anything else. Which of several devices it is, it does not
 /// look at.
 hova_status hova_check_arguments(const hova_program *program,
+                                 const hova_sizes *sizes,
                                  enum hova_memory_kind memory,
                                  const hova_tensor *inputs,
                                  const hova_tensor *outputs, void **input_data,
@@ -35,6 +38,7 @@ hova_status hova_check_arguments(const hova_program *program,
 /// Checks the integers and booleans of all inputs, which the processor can
 /// read.
 hova_status hova_check_contents(const hova_program *program,
+                                const hova_sizes *sizes,
                                 void *const *input_data, hova_error *error);
 
 /// Whether values of an input or output have to be checked.

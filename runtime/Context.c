@@ -184,8 +184,9 @@ void hova_destroy(hova_context *context) {
 // Running and asking
 //===----------------------------------------------------------------------===//
 
-hova_status hova_run(hova_context *context, const hova_tensor *inputs,
-                     const hova_tensor *outputs) {
+static hova_status run(hova_context *context, const int32_t *lengths,
+                       int64_t items, const hova_tensor *inputs,
+                       const hova_tensor *outputs) {
   if (!context) {
     return HOVA_REJECTED;
   }
@@ -194,9 +195,28 @@ hova_status hova_run(hova_context *context, const hova_tensor *inputs,
     return HOVA_BUSY;
   }
   context->error.text[0] = '\0';
-  hova_status status = context->machine->run(context, inputs, outputs);
+  hova_sizes sizes;
+  hova_status status = hova_find_sizes(context->program, inputs, lengths, items,
+                                       &sizes, &context->error);
+  if (status == HOVA_OK) {
+    status = context->machine->run(context, &sizes, inputs, outputs);
+  }
   atomic_flag_clear(&context->running);
   return status;
+}
+
+hova_status hova_run(hova_context *context, const hova_tensor *inputs,
+                     const hova_tensor *outputs) {
+  return run(context, NULL, 0, inputs, outputs);
+}
+
+hova_status hova_run_packed(hova_context *context, const int32_t *lengths,
+                            int64_t items, const hova_tensor *inputs,
+                            const hova_tensor *outputs) {
+  // A null pointer is a list of nothing here.
+  static const int32_t none = 0;
+  return run(context, lengths ? lengths : &none, lengths ? items : 0, inputs,
+             outputs);
 }
 
 const char *hova_message(const hova_context *context) {

@@ -13,6 +13,7 @@
 
 #include "runtime/Bytes.h"
 #include "runtime/Error.h"
+#include "runtime/Sizes.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -43,9 +44,10 @@ typedef struct hova_machine {
   hova_status (*find)(hova_context *context, const hova_options *options);
   /// Checks the options and prepares all runs.
   hova_status (*start)(hova_context *context, const hova_options *options);
-  /// Checks the call, then runs.
-  hova_status (*run)(hova_context *context, const hova_tensor *inputs,
-                     const hova_tensor *outputs);
+  /// Checks the call, then runs. The sizes have been found and are in the
+  /// ranges of the program.
+  hova_status (*run)(hova_context *context, const hova_sizes *sizes,
+                     const hova_tensor *inputs, const hova_tensor *outputs);
   void (*destroy)(hova_context *context);
   /// What people call the machine that was found.
   const char *(*name_of)(const hova_context *context);

@@ -114,14 +114,31 @@ static inline hova_tensor hova_make_tensor(const char *name, hova_dtype dtype,
 /// The threads of a context, opaque to generated code.
 struct hova_team;
 
+/// What the first axes of an input or output are in a program with ranges.
+enum hova_extent {
+  HOVA_FIXED = 0,
+  HOVA_ITEMS = 1,  ///< [items, ...]
+  HOVA_TOKENS = 2, ///< [items, tokens, ...]
+};
+
+/// The sizes that a program may be run with. A size that is fixed has one
+/// value.
+typedef struct hova_ranges {
+  int64_t least_items, most_items;
+  int64_t least_tokens, most_tokens; ///< of each item
+  /// The parameters of the description that they are; null where one is fixed.
+  const char *items, *tokens;
+} hova_ranges;
+
 /// An input or output: dense, row-major, aligned to its element.
 typedef struct hova_tensor_info {
   const char *name;
   int32_t dtype; ///< hova_dtype
   int32_t rank;
-  const int64_t *dims; ///< [rank]
+  const int64_t *dims; ///< [rank]; with ranges the largest sizes
   int64_t lower;       ///< valid integers x: lower <= x < upper;
   int64_t upper;       ///< lower == upper: every integer is valid
+  int32_t extent;      ///< hova_extent
 } hova_tensor_info;
 
 /// A value that is in the arena from kernel `kernel` to kernel `last_kernel`.
@@ -221,6 +238,8 @@ typedef struct hova_program {
   /// What the program was made from, as text for people; after its end, a JSON
   /// object follows. Null: unknown.
   const char *bill;
+  /// Of a program for sequences of any size; null: every shape is fixed.
+  const hova_ranges *ranges;
 } hova_program;
 
 /// Called by every thread after kernel `kernel`. Returns when all have called;
@@ -236,7 +255,8 @@ void hova_end_kernel(struct hova_team *team, int64_t kernel);
 /// an input or output, shifted by these bits, or the bytes of a row, a multiple
 /// of 64, of a buffer that each thread has for its own units, or, a multiple of
 /// 64 too, bytes after the start of the launches. There lie the tables by
-/// which kernels find rows: no image can change them.
+/// which kernels find rows: no image can change them. The table of a run's
+/// sequences is written by `hova_run`.
 enum hova_buffer_kind {
   HOVA_IN_ARENA = 0,
   HOVA_IN_WEIGHTS = 1,
@@ -244,6 +264,7 @@ enum hova_buffer_kind {
   HOVA_OUTPUT = 3,
   HOVA_IN_CHUNK = 4,
   HOVA_IN_TABLES = 5,
+  HOVA_IN_SEQUENCES = 6,
   HOVA_BUFFER_KINDS = 7, ///< the mask
   HOVA_BUFFER_KIND_BITS = 3
 };
@@ -268,6 +289,13 @@ typedef struct hova_launch {
   uint64_t block;
   uint64_t num_costs; ///< a divisor of `units`; 0: all alike
   uint64_t num_chunks;
+  /// Of what the units are so many times as many in a program with ranges, a
+  /// hova_extent: `parts` and `units` are those of the largest run. A run
+  /// divides its units where they are `least` at least, by parts of `grain` at
+  /// least.
+  uint64_t extent;
+  uint64_t grain;
+  uint64_t least;
 } hova_launch;
 
 /// Where the rows of all chunks begin, in the arena, where nothing is alive
@@ -534,8 +562,19 @@ hova_status hova_create(const hova_program *program,
 /// A program for a GPU takes tensors of CPU memory, which it copies, and of its
 /// device, aligned to 16 bytes, which it uses in place. Integers and booleans
 /// that have to be checked are copied from the device, for which the run waits.
+///
+/// A program with ranges takes any number of items and tokens in them: the
+/// first input says which, and all tensors have them. What an item becomes
+/// depends on its own tokens alone.
 hova_status hova_run(hova_context *context, const hova_tensor *inputs,
                      const hova_tensor *outputs);
+
+/// The same of a program with ranges whose items have `lengths[i]` tokens and
+/// stand side by side: tensors of tokens are [all tokens, ...] in the place of
+/// [items, tokens, ...], and nothing is padded.
+hova_status hova_run_packed(hova_context *context, const int32_t *lengths,
+                            int64_t items, const hova_tensor *inputs,
+                            const hova_tensor *outputs);
 
 /// Ends the threads and frees everything. Null is allowed.
 void hova_destroy(hova_context *context);

@@ -46,14 +46,15 @@ llvm::Expected<std::string> findSystemLibrary(llvm::StringRef name) {
 // Linking
 //===----------------------------------------------------------------------===//
 
-const char *const kExports[] = {"create",      "run",       "destroy",
-                                "message",     "target",    "program",
-                                "abi_version", "inspection"};
+const char *const kExports[] = {"create",  "run",         "run_packed",
+                                "destroy", "message",     "target",
+                                "program", "abi_version", "inspection"};
 
 /// What a library's export is called in the runtime.
 std::string getRuntimeName(llvm::StringRef exported) {
-  bool shared = exported == "run" || exported == "destroy" ||
-                exported == "message" || exported == "target";
+  bool shared = exported == "run" || exported == "run_packed" ||
+                exported == "destroy" || exported == "message" ||
+                exported == "target";
   return ((shared ? "hova_" : "hova_library_") + exported).str();
 }
 
@@ -278,10 +279,14 @@ const hova_program *)" +
 hova_status )" +
          name + R"(_create(const hova_options *options,
     hova_context **context);
-/// As hova_run, hova_destroy and hova_message.
+/// As hova_run, hova_run_packed, hova_destroy and hova_message.
 hova_status )" +
          name + R"(_run(hova_context *context,
     const hova_tensor *inputs, const hova_tensor *outputs);
+hova_status )" +
+         name + R"(_run_packed(hova_context *context,
+    const int32_t *lengths, int64_t items, const hova_tensor *inputs,
+    const hova_tensor *outputs);
 void )" + name +
          R"(_destroy(hova_context *context);
 const char *)" +

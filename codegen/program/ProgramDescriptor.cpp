@@ -8,6 +8,7 @@
 #include "codegen/program/Bill.h"
 #include "codegen/program/ConstantBuilder.h"
 #include "codegen/program/WeightData.h"
+#include "dialect/Ranges.h"
 #include "dialect/Shapes.h"
 #include "dialect/program/ProgramOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -31,6 +32,15 @@ static hova_dtype dtypeOf(Type element) {
                             : HOVA_F32;
 }
 
+/// What the first axes of an input or output are.
+static int32_t extentOf(func::FuncOp main, RankedTensorType type) {
+  std::optional<SequenceRanges> ranges = SequenceRanges::of(main);
+  Extent extent = ranges ? ranges->extentOf(type) : Extent::fixed;
+  return extent == Extent::tokens  ? HOVA_TOKENS
+         : extent == Extent::items ? HOVA_ITEMS
+                                   : HOVA_FIXED;
+}
+
 static llvm::Constant *describeArgument(ConstantBuilder &build,
                                         func::FuncOp main, int64_t index) {
   auto types = main->getAttrOfType<ArrayAttr>(kTypesAttr);
@@ -41,7 +51,27 @@ static llvm::Constant *describeArgument(ConstantBuilder &build,
       {build.text(name ? name.getValue() : "arg" + std::to_string(index)),
        build.i32(dtypeOf(type.getElementType())), build.i32(type.getRank()),
        build.dims(type.getShape()), build.i64(range ? range[0] : 0),
-       build.i64(range ? range[1] : 0)});
+       build.i64(range ? range[1] : 0), build.i32(extentOf(main, type))});
+}
+
+/// A constant of the sizes that the program may be run with; null: one alone.
+static llvm::Constant *describeRanges(ConstantBuilder &build,
+                                      func::FuncOp main) {
+  std::optional<SequenceRanges> ranges = SequenceRanges::of(main);
+  if (!ranges) {
+    return build.null();
+  }
+  auto names = main->getAttrOfType<ArrayAttr>(kRangeNamesAttr);
+  auto nameOf = [&](size_t number) {
+    StringRef name = names && number < names.size()
+                         ? cast<StringAttr>(names[number]).getValue()
+                         : StringRef();
+    return name.empty() ? build.null() : build.text(name);
+  };
+  return build.array(
+      {build.record({build.i64(ranges->leastItems), build.i64(ranges->items),
+                     build.i64(ranges->leastTokens), build.i64(ranges->tokens),
+                     nameOf(0), nameOf(1)})});
 }
 
 static llvm::Constant *describeValue(ConstantBuilder &build,
@@ -167,7 +197,8 @@ void addProgramDescriptor(llvm::Module &module, ModuleOp tiled,
        options.alternativePrefix.empty()
            ? build.null()
            : build.constant(programName(options.alternativePrefix)),
-       bill.empty() ? build.null() : build.section(kBillSection, bill)});
+       bill.empty() ? build.null() : build.section(kBillSection, bill),
+       describeRanges(build, main)});
   new llvm::GlobalVariable(module, program->getType(), /*isConstant=*/true,
                            llvm::GlobalValue::ExternalLinkage, program,
                            programName(options.prefix));

@@ -26,7 +26,12 @@ typedef struct cpu_context {
   uint64_t arena_memory_bytes;
   uint64_t memory_bytes; ///< of the arena and the scratch
   uint64_t *scratch;     ///< what job.scratch points to
-  void *data[];          ///< addresses of inputs, then of outputs
+  // With ranges: what job.launches and job.sequences point to, and of which
+  // sizes they are. Those of packed items are written by every run.
+  hova_launches *launches;
+  int32_t *sequences;
+  hova_sizes sizes;
+  void *data[]; ///< addresses of inputs, then of outputs
 } cpu_context;
 
 static cpu_context *as_cpu(hova_context *context) {
@@ -139,6 +144,42 @@ static hova_status allocate_arena(cpu_context *context) {
   return HOVA_OK;
 }
 
+/// The launches of a run and the table of its sequences, which runs write.
+static hova_status allocate_sizes(cpu_context *context) {
+  const hova_program *program = context->base.program;
+  const hova_launches *launches = context->base.level->launches;
+  if (!program->ranges || !launches) {
+    return HOVA_OK;
+  }
+  uint64_t bytes = hova_launch_bytes(launches);
+  context->launches = malloc(bytes);
+  context->sequences =
+      calloc(hova_sequence_words(program->ranges), sizeof(int32_t));
+  if (!context->launches || !context->sequences) {
+    return hova_fail(&context->base.error, HOVA_OUT_OF_MEMORY,
+                     "out of memory for the sequences of a run");
+  }
+  memcpy(context->launches, launches, bytes);
+  context->job.launches = context->launches;
+  context->job.sequences = (const char *)context->sequences;
+  return HOVA_OK;
+}
+
+static void set_sizes(cpu_context *context, const hova_sizes *sizes) {
+  bool are_known = !sizes->lengths && !context->sizes.lengths &&
+                   sizes->items == context->sizes.items &&
+                   sizes->tokens == context->sizes.tokens;
+  if (!context->launches || are_known) {
+    return;
+  }
+  const hova_ranges *ranges = context->base.program->ranges;
+  hova_write_sequences(ranges, sizes, context->sequences);
+  hova_size_launches(context->base.level->launches, ranges,
+                     (uint64_t)sizes->items, (uint64_t)sizes->rows,
+                     context->launches);
+  context->sizes = *sizes;
+}
+
 static hova_status start(hova_context *base, const hova_options *options) {
   cpu_context *context = as_cpu(base);
   hova_error *error = &base->error;
@@ -160,6 +201,9 @@ static hova_status start(hova_context *base, const hova_options *options) {
   context->job.weights = base->weights;
   if (status == HOVA_OK) {
     status = allocate_arena(context);
+  }
+  if (status == HOVA_OK) {
+    status = allocate_sizes(context);
   }
   if (status == HOVA_OK) {
     status = hova_team_create(context->threads, &context->team, error);
@@ -188,6 +232,8 @@ static void destroy(hova_context *base) {
     munmap(context->arena_memory, (size_t)context->arena_memory_bytes);
   }
   free(context->scratch);
+  free(context->launches);
+  free(context->sequences);
   free(context);
 }
 
@@ -195,8 +241,8 @@ static void destroy(hova_context *base) {
 // Running and asking
 //===----------------------------------------------------------------------===//
 
-static hova_status run(hova_context *base, const hova_tensor *inputs,
-                       const hova_tensor *outputs) {
+static hova_status run(hova_context *base, const hova_sizes *sizes,
+                       const hova_tensor *inputs, const hova_tensor *outputs) {
   cpu_context *context = as_cpu(base);
   const hova_program *program = base->program;
   hova_error *error = &base->error;
@@ -205,13 +251,14 @@ static hova_status run(hova_context *base, const hova_tensor *inputs,
           ? hova_fail(error, HOVA_REJECTED,
                       "the threads of this context are in the process that "
                       "created it, before a fork(): create another one here")
-          : hova_check_arguments(program, HOVA_CPU_MEMORY, inputs, outputs,
-                                 context->data,
+          : hova_check_arguments(program, sizes, HOVA_CPU_MEMORY, inputs,
+                                 outputs, context->data,
                                  context->data + program->num_inputs, error);
   if (status == HOVA_OK) {
-    status = hova_check_contents(program, context->data, error);
+    status = hova_check_contents(program, sizes, context->data, error);
   }
   if (status == HOVA_OK) {
+    set_sizes(context, sizes);
     hova_team_run(context->team, &context->job);
   }
   return status;

@@ -13,7 +13,8 @@ typedef struct walker {
   void *const *inputs, *const *outputs;
   char *arena;
   const char *weights;
-  const char *launches;
+  const char *launches; ///< where the tables lie
+  const char *sequences;
 } walker;
 
 /// Where a buffer lies that all threads see.
@@ -26,6 +27,8 @@ static void *address_of(const walker *walker, uint64_t buffer) {
     return (char *)walker->weights + place;
   case HOVA_IN_TABLES:
     return (char *)walker->launches + place;
+  case HOVA_IN_SEQUENCES:
+    return (char *)walker->sequences + place;
   case HOVA_INPUT:
     return walker->inputs[place >> HOVA_BUFFER_KIND_BITS];
   default:
@@ -73,10 +76,11 @@ void hova_run_launches(void *const *inputs, void *const *outputs, char *arena,
                        const char *weights, int64_t thread, int64_t threads,
                        struct hova_team *team, const hova_launches *launches,
                        hova_call_fn *call) {
-  const walker walker = {inputs, outputs, arena, weights,
-                         (const char *)launches};
-  const hova_launch *launch = (const hova_launch *)(launches + 1);
   const hova_job *job = hova_team_job(team);
+  const walker walker = {
+      inputs, outputs, arena, weights, (const char *)launches, job->sequences};
+  launches = job->launches ? job->launches : launches;
+  const hova_launch *launch = (const hova_launch *)(launches + 1);
   char *scratch = arena + job->scratch[thread];
   int64_t only = job->watch.only;
   void *addresses[launches->most_buffers];

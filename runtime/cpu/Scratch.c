@@ -20,6 +20,34 @@ const hova_launch *hova_next_launch(const hova_launch *launch) {
   return (const hova_launch *)(hova_chunks_of(launch) + launch->num_chunks);
 }
 
+uint64_t hova_launch_bytes(const hova_launches *launches) {
+  const hova_launch *launch = (const hova_launch *)(launches + 1);
+  for (uint64_t i = 0; i < launches->count; ++i) {
+    launch = hova_next_launch(launch);
+  }
+  return (uint64_t)((const char *)launch - (const char *)launches);
+}
+
+void hova_size_launches(const hova_launches *launches,
+                        const hova_ranges *ranges, uint64_t items,
+                        uint64_t tokens, hova_launches *sized) {
+  const hova_launch *launch = (const hova_launch *)(launches + 1);
+  hova_launch *to = (hova_launch *)(sized + 1);
+  uint64_t most_items = (uint64_t)ranges->most_items;
+  uint64_t most_tokens = most_items * (uint64_t)ranges->most_tokens;
+  for (uint64_t i = 0; i < launches->count; ++i) {
+    if (launch->extent != HOVA_FIXED) {
+      to->units = launch->extent == HOVA_ITEMS
+                      ? launch->units / most_items * items
+                      : launch->units / most_tokens * tokens;
+      uint64_t parts = to->units / launch->grain;
+      to->parts = to->units < launch->least || parts == 0 ? 1 : parts;
+    }
+    launch = hova_next_launch(launch);
+    to = (hova_launch *)hova_next_launch(to);
+  }
+}
+
 uint64_t hova_parts_of(const hova_launch *launch, uint64_t threads) {
   return least(launch->parts, threads);
 }

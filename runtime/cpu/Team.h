@@ -35,6 +35,9 @@ typedef struct hova_job {
   char *arena;
   const uint64_t *scratch; ///< of each thread: bytes from the arena's start
   const char *weights;
+  /// With ranges the launches of this run; null: those of the code.
+  const hova_launches *launches;
+  const char *sequences; ///< the table of its sequences; null: shapes are fixed
   hova_watch watch;
 } hova_job;
 

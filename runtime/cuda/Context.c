@@ -366,16 +366,17 @@ static hova_status check_device(gpu_context *context, const char *role,
 }
 
 /// Checks all that can be checked, and notes where each tensor is.
-static hova_status check_call(gpu_context *context, const hova_tensor *inputs,
+static hova_status check_call(gpu_context *context, const hova_sizes *sizes,
+                              const hova_tensor *inputs,
                               const hova_tensor *outputs) {
   const hova_program *program = context->base.program;
   hova_error *error = &context->base.error;
   enum hova_memory_kind memory = hova_gpu_takes_tensors(context->gpu)
                                      ? HOVA_CPU_OR_CUDA_MEMORY
                                      : HOVA_CPU_MEMORY;
-  hova_status status =
-      hova_check_arguments(program, memory, inputs, outputs, context->data,
-                           context->data + program->num_inputs, error);
+  hova_status status = hova_check_arguments(
+      program, sizes, memory, inputs, outputs, context->data,
+      context->data + program->num_inputs, error);
   for (uint32_t i = 0; i < count_tensors(program) && status == HOVA_OK; ++i) {
     bool is_input = i < program->num_inputs;
     status = check_device(
@@ -422,8 +423,8 @@ static void prepare_job(gpu_context *context, const hova_tensor *inputs,
   }
 }
 
-static hova_status run(hova_context *base, const hova_tensor *inputs,
-                       const hova_tensor *outputs) {
+static hova_status run(hova_context *base, const hova_sizes *sizes,
+                       const hova_tensor *inputs, const hova_tensor *outputs) {
   gpu_context *context = as_gpu(base);
   hova_status status =
       base->watch->intercept
@@ -432,7 +433,7 @@ static hova_status run(hova_context *base, const hova_tensor *inputs,
                       "kernel is made here")
           : hova_gpu_check(context->gpu, &base->error);
   if (status == HOVA_OK) {
-    status = check_call(context, inputs, outputs);
+    status = check_call(context, sizes, inputs, outputs);
   }
   if (status == HOVA_OK) {
     prepare_job(context, inputs, outputs);

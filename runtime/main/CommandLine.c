@@ -22,6 +22,7 @@ typedef enum option_id {
   OPTION_INPUT,
   OPTION_OUTPUT,
   OPTION_EXPECTED,
+  OPTION_SET,
   OPTION_OUTPUT_DIR,
   OPTION_RTOL,
   OPTION_ATOL,
@@ -55,6 +56,8 @@ static const option_info infos[NUM_OPTIONS] = {
     [OPTION_OUTPUT] = {"--output", "NAME=FILE.npy", "write an output"},
     [OPTION_EXPECTED] = {"--expected", "NAME=FILE.npy",
                          "compare an output; exit status 3 if it differs"},
+    [OPTION_SET] = {"--set", "NAME=VALUE",
+                    "the size of the inputs that are not given"},
     [OPTION_OUTPUT_DIR] = {"--output-dir", "DIR",
                            "write every output as DIR/NAME.npy"},
     [OPTION_RTOL] = {"--rtol", "R", "relative tolerance (f32: 1e-3)"},
@@ -112,7 +115,8 @@ static const hova_program *find_program(const hova_program *program,
 
 void hova_print_options(const hova_program *program) {
   for (int i = 0; i < NUM_OPTIONS; ++i) {
-    if (needs_processor(i) && !find_program(program, false)) {
+    if ((needs_processor(i) && !find_program(program, false)) ||
+        (i == OPTION_SET && !program->ranges)) {
       continue;
     }
     char left[64];
@@ -235,6 +239,44 @@ static hova_status note_file(const char *flag, const char *text, uint32_t count,
   return HOVA_OK;
 }
 
+/// `length=64`, of a range of the program.
+static hova_status note_size(const char *flag, const char *text,
+                             const hova_program *program, command_line *options,
+                             hova_error *error) {
+  const hova_ranges *ranges = program->ranges;
+  if (!ranges) {
+    return hova_fail(error, HOVA_REJECTED,
+                     "%s %s: the sizes of this program are fixed; compile it "
+                     "for a range, as by 'hova compile --set length=1..512'",
+                     flag, text);
+  }
+  const char *names[] = {ranges->items, ranges->tokens};
+  int64_t *sizes[] = {&options->items, &options->tokens};
+  const char *equals = strchr(text, '=');
+  size_t length = equals ? (size_t)(equals - text) : 0;
+  for (int i = 0; i < 2; ++i) {
+    if (!names[i] || strlen(names[i]) != length ||
+        memcmp(names[i], text, length) != 0) {
+      continue;
+    }
+    if (*sizes[i]) {
+      return hova_fail(error, HOVA_REJECTED, "%s is given twice for '%s'", flag,
+                       names[i]);
+    }
+    uint64_t size = 0;
+    hova_status status =
+        parse_count(flag, equals + 1, 1, INT32_MAX, &size, error);
+    *sizes[i] = (int64_t)size;
+    return status;
+  }
+  char what[160];
+  const char *first = names[0] ? names[0] : names[1];
+  const char *second = names[0] ? names[1] : NULL;
+  snprintf(what, sizeof what, "NAME=VALUE with NAME one of: %.60s%s%.60s",
+           first, second ? ", " : "", second ? second : "");
+  return usage(error, flag, what, text);
+}
+
 int64_t hova_find_kernel(const hova_program *program, const char *path) {
   for (uint32_t i = 0; i < program->num_kernels; ++i) {
     if (strcmp(program->kernels[i].path, path) == 0) {
@@ -307,6 +349,8 @@ static hova_status apply(option_id id, const char *text,
   case OPTION_EXPECTED:
     return note_file(flag, text, program->num_outputs, program->outputs,
                      options->expected, error);
+  case OPTION_SET:
+    return note_size(flag, text, program, options, error);
   case OPTION_RTOL:
     return parse_tolerance(flag, text, &options->rtol, error);
   case OPTION_ATOL:
@@ -400,7 +444,7 @@ static hova_status unknown_option(const char *word, size_t length,
                    nearest.name);
 }
 
-static bool may_repeat(option_id id) { return id <= OPTION_EXPECTED; }
+static bool may_repeat(option_id id) { return id <= OPTION_SET; }
 
 /// Parses the option at argv[*at] and moves past its value.
 static hova_status parse_option(int argc, char **argv, int *at,

@@ -37,6 +37,8 @@ typedef struct command_line {
   uint64_t warmup;
   uint64_t repetitions;
   int32_t threads;
+  /// Of a program with ranges; 0: not given.
+  int64_t items, tokens;
   bool random_inputs;
   bool prints_file; ///< standard output is a file, not text
   bool benchmark;

@@ -8,6 +8,7 @@
 #include "runtime/Elements.h"
 #include "runtime/Npy.h"
 #include "runtime/Output.h"
+#include "runtime/Sizes.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -16,9 +17,10 @@
 // Text
 //===----------------------------------------------------------------------===//
 
-static void print_tensor(const char *role, const hova_tensor_info *info) {
-  char shape[192];
-  hova_format_shape(shape, sizeof shape, info->rank, info->dims);
+static void print_tensor(const char *role, const hova_program *program,
+                         const hova_tensor_info *info) {
+  char shape[256];
+  hova_format_range_shape(shape, sizeof shape, program, info);
   printf("%-10s %s %s%s", role, info->name, hova_dtype_name(info->dtype),
          shape);
   if (info->lower != info->upper) {
@@ -90,10 +92,10 @@ static void print_dtype(const hova_program *program) {
 
 static void print_tensors(const hova_program *program) {
   for (uint32_t i = 0; i < program->num_inputs; ++i) {
-    print_tensor("input", &program->inputs[i]);
+    print_tensor("input", program, &program->inputs[i]);
   }
   for (uint32_t i = 0; i < program->num_outputs; ++i) {
-    print_tensor("output", &program->outputs[i]);
+    print_tensor("output", program, &program->outputs[i]);
   }
 }
 
@@ -235,6 +237,34 @@ static hova_status write_levels(hova_output *output,
   return status == HOVA_OK ? hova_output_print(output, error, "]") : status;
 }
 
+/// `"NAME": [1, 512]`, as the parameters of the description are called.
+static hova_status write_range(hova_output *output, const char *before,
+                               const char *name, int64_t least, int64_t most,
+                               hova_error *error) {
+  return hova_output_print(output, error, "%s\"%s\": [%lld, %lld]", before,
+                           name, (long long)least, (long long)most);
+}
+
+/// The sizes that a program may be run with; nothing where they are fixed.
+static hova_status write_ranges(hova_output *output,
+                                const hova_program *program,
+                                hova_error *error) {
+  const hova_ranges *ranges = program->ranges;
+  if (!ranges) {
+    return HOVA_OK;
+  }
+  hova_status status = hova_output_print(output, error, ",\n  \"ranges\": {");
+  if (status == HOVA_OK && ranges->items) {
+    status = write_range(output, "", ranges->items, ranges->least_items,
+                         ranges->most_items, error);
+  }
+  if (status == HOVA_OK && ranges->tokens) {
+    status = write_range(output, ranges->items ? ", " : "", ranges->tokens,
+                         ranges->least_tokens, ranges->most_tokens, error);
+  }
+  return status == HOVA_OK ? hova_output_print(output, error, "}") : status;
+}
+
 static hova_status write_sizes(hova_output *output, const hova_program *program,
                                uint64_t embedded_bytes, hova_error *error) {
   return hova_output_print(
@@ -292,6 +322,9 @@ static hova_status write_program(hova_output *output,
   if (status == HOVA_OK) {
     status = write_tensors(output, "outputs", program->num_outputs,
                            program->outputs, error);
+  }
+  if (status == HOVA_OK) {
+    status = write_ranges(output, program, error);
   }
   if (status == HOVA_OK) {
     status = write_sizes(output, program, embedded_bytes, error);

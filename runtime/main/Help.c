@@ -10,6 +10,7 @@
 
 #include "runtime/Elements.h"
 #include "runtime/Npy.h"
+#include "runtime/Sizes.h"
 #include "runtime/main/Target.h"
 
 #include <stdio.h>
@@ -33,9 +34,20 @@ static void print_word(const char *word) {
   printf("'");
 }
 
-static void print_example(const char *program, const char *rest) {
+/// An example on invented inputs, whose sizes have to be given where they are
+/// ranges.
+static void print_example(const hova_program *program, const char *name,
+                          const char *rest) {
+  const hova_ranges *ranges = program->ranges;
   printf("  ");
-  print_word(program);
+  print_word(name);
+  printf(" --random-inputs 1");
+  if (ranges && ranges->items) {
+    printf(" --set %s=%lld", ranges->items, (long long)ranges->least_items);
+  }
+  if (ranges && ranges->tokens) {
+    printf(" --set %s=%lld", ranges->tokens, (long long)ranges->most_tokens);
+  }
   printf(" %s\n", rest);
 }
 
@@ -56,26 +68,25 @@ static void print_file_example(const hova_program *program, const char *name) {
 static void print_examples(const hova_program *program, const char *name) {
   char expected[300];
   printf("examples:\n");
-  print_example(name, "--random-inputs 1 --output-dir out");
+  print_example(program, name, "--output-dir out");
   if (program->num_outputs > 0) {
-    snprintf(expected, sizeof expected,
-             "--random-inputs 1 --expected %s=out/%s.npy",
+    snprintf(expected, sizeof expected, "--expected %s=out/%s.npy",
              program->outputs[0].name, program->outputs[0].name);
-    print_example(name, expected);
+    print_example(program, name, expected);
   }
-  print_example(name, "--random-inputs 1 --benchmark");
+  print_example(program, name, "--benchmark");
   if (program->num_inputs > 0) {
     print_file_example(program, name);
   }
   printf("\n");
 }
 
-static void print_tensors(const char *role, uint32_t count,
-                          const hova_tensor_info *infos) {
+static void print_tensors(const char *role, const hova_program *program,
+                          uint32_t count, const hova_tensor_info *infos) {
   printf("%s:\n", role);
   for (uint32_t i = 0; i < count && i < MOST_TENSORS; ++i) {
-    char shape[192];
-    hova_format_shape(shape, sizeof shape, infos[i].rank, infos[i].dims);
+    char shape[256];
+    hova_format_range_shape(shape, sizeof shape, program, &infos[i]);
     printf("  %-20s %s%s", infos[i].name, hova_dtype_name(infos[i].dtype),
            shape);
     if (infos[i].lower != infos[i].upper) {
@@ -94,8 +105,8 @@ void hova_print_help(const hova_program *program, const char *name) {
   print_word(name);
   printf(" [options]\nRuns the model '%s' on .npy files.\n\n", program->name);
   print_examples(program, name);
-  print_tensors("inputs", program->num_inputs, program->inputs);
-  print_tensors("outputs", program->num_outputs, program->outputs);
+  print_tensors("inputs", program, program->num_inputs, program->inputs);
+  print_tensors("outputs", program, program->num_outputs, program->outputs);
   printf("\noptions:\n");
   hova_print_options(program);
   printf(

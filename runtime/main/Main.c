@@ -13,6 +13,7 @@
 #include "runtime/main/Help.h"
 #include "runtime/main/Profile.h"
 #include "runtime/main/Report.h"
+#include "runtime/main/RunSizes.h"
 
 #include <limits.h>
 #include <signal.h>
@@ -249,10 +250,15 @@ static bool wants_summary(const command_line *options) {
 /// Everything after the command line and its files.
 static hova_status execute(const command_line *options, const char *weights,
                            bool *equal, hova_error *error) {
-  const hova_program *program = &hova_linked_program;
+  sized_program sized;
+  const hova_program *program = &sized.program;
   hova_context *context = NULL;
   tensor_set set = {NULL, NULL};
-  hova_status status = create(options, weights, &context, error);
+  hova_status status =
+      hova_size_program(&hova_linked_program, options, &sized, error);
+  if (status == HOVA_OK) {
+    status = create(options, weights, &context, error);
+  }
   if (status == HOVA_OK) {
     status = hova_allocate_tensors(program, &set, error);
   }
@@ -272,6 +278,7 @@ static hova_status execute(const command_line *options, const char *weights,
     status = hova_compare_outputs(program, options, &set, equal, error);
   }
   hova_free_tensors(program, &set);
+  hova_free_sized_program(&sized);
   hova_destroy(context);
   return status;
 }

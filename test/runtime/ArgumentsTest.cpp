@@ -16,6 +16,8 @@ using namespace hova::test;
 
 namespace {
 
+const hova_sizes fixed = {};
+
 /// Memory that the processor cannot read, as that of another device: to look
 /// at one byte of it ends the test.
 class DeviceMemory : public ::testing::Test {
@@ -39,8 +41,9 @@ protected:
   void TearDown() override { munmap(memory, kBytes); }
 
   hova_status check(enum hova_memory_kind kind) {
-    return hova_check_arguments(&hova_program_fixture, kind, call.inputs,
-                                call.outputs, inputs, outputs, &error);
+    return hova_check_arguments(&hova_program_fixture, &fixed, kind,
+                                call.inputs, call.outputs, inputs, outputs,
+                                &error);
   }
 
   static constexpr size_t kBytes = 5 * 4096;
@@ -97,9 +100,9 @@ TEST(Arguments, of_the_processor_are_not_in_device_memory) {
   Call call;
   void *inputs[3], *outputs[2];
   hova_error error = {};
-  EXPECT_EQ(hova_check_arguments(&hova_program_fixture, HOVA_CUDA_MEMORY,
-                                 call.inputs, call.outputs, inputs, outputs,
-                                 &error),
+  EXPECT_EQ(hova_check_arguments(&hova_program_fixture, &fixed,
+                                 HOVA_CUDA_MEMORY, call.inputs, call.outputs,
+                                 inputs, outputs, &error),
             HOVA_REJECTED);
   EXPECT_EQ(std::string(error.text),
             "input 'x' expects CUDA memory (device type 2), got 1");
@@ -110,11 +113,11 @@ TEST(Arguments, have_contents_that_are_a_question_of_their_own) {
   call.ids[2] = 10;
   void *inputs[3], *outputs[2];
   hova_error error = {};
-  ASSERT_EQ(hova_check_arguments(&hova_program_fixture, HOVA_CPU_MEMORY,
+  ASSERT_EQ(hova_check_arguments(&hova_program_fixture, &fixed, HOVA_CPU_MEMORY,
                                  call.inputs, call.outputs, inputs, outputs,
                                  &error),
             HOVA_OK);
-  EXPECT_EQ(hova_check_contents(&hova_program_fixture, inputs, &error),
+  EXPECT_EQ(hova_check_contents(&hova_program_fixture, &fixed, inputs, &error),
             HOVA_REJECTED);
   EXPECT_NE(std::string(error.text).find("got 10 at element 2"),
             std::string::npos)

@@ -12,11 +12,12 @@
 static const int64_t matrix[] = {FIXTURE_ROWS, FIXTURE_COLUMNS};
 static const int64_t rows[] = {FIXTURE_ROWS};
 static const hova_tensor_info inputs[] = {
-    {"x", HOVA_F32, 2, matrix, 0, 0},
-    {"ids", HOVA_I64, 1, rows, 0, FIXTURE_VOCABULARY},
-    {"mask", HOVA_BOOL, 1, rows, 0, 2}};
-static const hova_tensor_info outputs[] = {{"y", HOVA_F32, 2, matrix, 0, 0},
-                                           {"kept", HOVA_I32, 0, 0, 0, 0}};
+    {"x", HOVA_F32, 2, matrix, 0, 0, HOVA_FIXED},
+    {"ids", HOVA_I64, 1, rows, 0, FIXTURE_VOCABULARY, HOVA_FIXED},
+    {"mask", HOVA_BOOL, 1, rows, 0, 2, HOVA_FIXED}};
+static const hova_tensor_info outputs[] = {
+    {"y", HOVA_F32, 2, matrix, 0, 0, HOVA_FIXED},
+    {"kept", HOVA_I32, 0, 0, 0, 0, HOVA_FIXED}};
 static const hova_kernel_info kernels[] = {
     {"layer.copy", "copy", 0, 2 * FIXTURE_SIZE * 4},
     {"layer.\"sum\"", "sum", 2 * FIXTURE_SIZE, 3 * FIXTURE_SIZE * 4}};
@@ -104,7 +105,8 @@ static const hova_level future_levels[] = {{"future", NO_MACHINE, run, 0, 0}};
    parts,                                                                      \
    weight_places,                                                              \
    0,                                                                          \
-   "made from nothing\n\0{\"options\": []}"}
+   "made from nothing\n\0{\"options\": []}",                                   \
+   0}
 
 const hova_program hova_program_fixture =
     PROGRAM(levels, 2, 3, 2, FIXTURE_WEIGHT_BYTES);

@@ -157,8 +157,8 @@ TEST(ReadStored, keeps_the_type_of_every_value) {
 
 TEST(Inputs, differ_by_case_and_stay_in_range) {
   int64_t dims[] = {50, 40};
-  hova_tensor_info info[] = {{"ids", HOVA_I32, 2, dims, 3, 9},
-                             {"valid", HOVA_BOOL, 2, dims, 0, 0}};
+  hova_tensor_info info[] = {{"ids", HOVA_I32, 2, dims, 3, 9, HOVA_FIXED},
+                             {"valid", HOVA_BOOL, 2, dims, 0, 0, HOVA_FIXED}};
   hova_program program = {};
   program.num_inputs = 2;
   program.inputs = info;
@@ -235,7 +235,7 @@ TEST(Inputs, have_rows_of_ids_that_end_in_padding) {
 
 TEST(Inputs, have_rows_of_one_large_value_that_the_storage_holds) {
   int64_t dims[] = {50, 40};
-  hova_tensor_info info[] = {{"x", HOVA_F32, 2, dims, 0, 0}};
+  hova_tensor_info info[] = {{"x", HOVA_F32, 2, dims, 0, 0, HOVA_FIXED}};
   hova_program program = {};
   program.num_inputs = 1;
   program.inputs = info;

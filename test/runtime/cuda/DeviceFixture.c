@@ -26,10 +26,11 @@ static const int64_t matrix[] = {DEVICE_ROWS, DEVICE_COLUMNS};
 static const int64_t rows[] = {DEVICE_ROWS};
 static const int64_t columns[] = {DEVICE_COLUMNS};
 static const hova_tensor_info inputs[] = {
-    {"x", HOVA_F32, 2, matrix, 0, 0},
-    {"ids", HOVA_I64, 1, rows, 0, DEVICE_VOCABULARY}};
+    {"x", HOVA_F32, 2, matrix, 0, 0, HOVA_FIXED},
+    {"ids", HOVA_I64, 1, rows, 0, DEVICE_VOCABULARY, HOVA_FIXED}};
 static const hova_tensor_info outputs[] = {
-    {"y", HOVA_F32, 2, matrix, 0, 0}, {"first", HOVA_F32, 1, columns, 0, 0}};
+    {"y", HOVA_F32, 2, matrix, 0, 0, HOVA_FIXED},
+    {"first", HOVA_F32, 1, columns, 0, 0, HOVA_FIXED}};
 static const hova_kernel_info kernel_infos[] = {
     {"layer.scale", "spread", 30, 240},
     {"layer.add", "add", 30, 240},
@@ -212,6 +213,7 @@ static const hova_device_launch launches[] = {
    parts,                                                                      \
    weights,                                                                    \
    ALTERNATIVE,                                                                \
+   NULL,                                                                       \
    NULL}
 
 static const hova_device_code code = CODE(kernels, launches, 3);

@@ -83,10 +83,10 @@ static const struct {
   uint64_t twice_buffers[3];
 } launches = {
     {2, 4},
-    {0, 1, 1, 4, SCRATCH_BYTES, 1, 0, 1},
+    {0, 1, 1, 4, SCRATCH_BYTES, 1, 0, 1, 0, 0, 0},
     {HOVA_INPUT, HOVA_IN_WEIGHTS, 64 | HOVA_IN_ARENA, 64 | HOVA_IN_CHUNK},
     {128, 0},
-    {1, 1, 1, 3, 0, 1, 0, 0},
+    {1, 1, 1, 3, 0, 1, 0, 0, 0, 0, 0},
     {64 | HOVA_IN_ARENA, HOVA_IN_WEIGHTS, HOVA_OUTPUT},
 };
 
@@ -102,8 +102,10 @@ static void run(void *const *inputs, void *const *outputs, char *arena,
 
 static const int64_t dims[] = {COUNT};
 static const hova_level levels[] = {{"baseline", 0, run, &launches.head, 0}};
-static const hova_tensor_info inputs[] = {{"x", HOVA_F32, 1, dims, 0, 0}};
-static const hova_tensor_info outputs[] = {{"y", HOVA_F32, 1, dims, 0, 0}};
+static const hova_tensor_info inputs[] = {
+    {"x", HOVA_F32, 1, dims, 0, 0, HOVA_FIXED}};
+static const hova_tensor_info outputs[] = {
+    {"y", HOVA_F32, 1, dims, 0, 0, HOVA_FIXED}};
 static const hova_kernel_info kernels[] = {{"layer.0.sum", "k0", 0, 0},
                                            {"layer.1.twice", "k1", 0, 0}};
 static const hova_program program = {

@@ -59,8 +59,10 @@ static void run(void *const *inputs, void *const *outputs, char *arena,
 
 static const int64_t dims[] = {ROWS, COLUMNS};
 static const hova_level levels[] = {{"baseline", 0, run, 0, 0}};
-static const hova_tensor_info inputs[] = {{"x", HOVA_F32, 2, dims, 0, 0}};
-static const hova_tensor_info outputs[] = {{"y", HOVA_F32, 2, dims, 0, 0}};
+static const hova_tensor_info inputs[] = {
+    {"x", HOVA_F32, 2, dims, 0, 0, HOVA_FIXED}};
+static const hova_tensor_info outputs[] = {
+    {"y", HOVA_F32, 2, dims, 0, 0, HOVA_FIXED}};
 static const hova_kernel_info kernels[] = {{"first", "k0", 0, 0},
                                            {"second", "k1", 0, 0}};
 static const hova_value_info values[] = {

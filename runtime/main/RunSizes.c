@@ -1,0 +1,114 @@
+//===- RunSizes.c - The sizes of an executable's run ----------------------===//
+// SPDX-License-Identifier: Apache-2.0
+
+#include "runtime/main/RunSizes.h"
+
+#include "runtime/Npy.h"
+#include "runtime/Sizes.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/// Items and tokens, 0 where nothing is known yet.
+typedef struct found_sizes {
+  int64_t items, tokens;
+} found_sizes;
+
+/// The first two axes of a file, as far as they can be sizes. What else is
+/// wrong with it whoever reads it finds out.
+static hova_status read_sizes(const char *path, const hova_tensor_info *info,
+                              found_sizes *found, hova_error *error) {
+  hova_npy npy;
+  hova_status status = hova_npy_open(path, &npy, error);
+  if (status != HOVA_OK) {
+    return status;
+  }
+  if (npy.rank == info->rank) {
+    found->items = npy.dims[0];
+    found->tokens = npy.dims[1];
+  }
+  hova_npy_close(&npy);
+  return HOVA_OK;
+}
+
+/// A size by its name, of which the command line says `given`, and a file
+/// `found`.
+static hova_status settle(const char *name, int64_t fixed, int64_t given,
+                          int64_t found, int64_t *size, hova_error *error) {
+  *size = !name ? fixed : found ? found : given;
+  if (given && found && given != found) {
+    return hova_fail(error, HOVA_REJECTED,
+                     "--set %s=%lld, but an input has %lld", name,
+                     (long long)given, (long long)found);
+  }
+  return *size ? HOVA_OK
+               : hova_fail(error, HOVA_REJECTED,
+                           "the size '%s' is not given: use --set %s=VALUE, or "
+                           "--input NAME=FILE.npy",
+                           name, name);
+}
+
+static hova_status find_sizes(const hova_program *program,
+                              const command_line *options, hova_sizes *sizes,
+                              hova_error *error) {
+  found_sizes found = {0, 0};
+  hova_status status = HOVA_OK;
+  for (uint32_t i = 0; i < program->num_inputs && status == HOVA_OK; ++i) {
+    const hova_tensor_info *info = &program->inputs[i];
+    const char *path = options->inputs[i];
+    // Standard input is read once, and its shape is known then.
+    if (path && strcmp(path, "-") != 0 && info->extent == HOVA_TOKENS &&
+        !found.items) {
+      status = read_sizes(path, info, &found, error);
+    }
+  }
+  const hova_ranges *ranges = program->ranges;
+  if (status == HOVA_OK) {
+    status = settle(ranges->items, ranges->most_items, options->items,
+                    found.items, &sizes->items, error);
+  }
+  if (status == HOVA_OK) {
+    status = settle(ranges->tokens, ranges->most_tokens, options->tokens,
+                    found.tokens, &sizes->tokens, error);
+  }
+  if (status == HOVA_OK) {
+    status = hova_check_sizes(program, sizes->items, sizes->tokens, error);
+  }
+  sizes->rows = sizes->items * sizes->tokens;
+  return status;
+}
+
+hova_status hova_size_program(const hova_program *program,
+                              const command_line *options, sized_program *sized,
+                              hova_error *error) {
+  *sized = (sized_program){*program, NULL};
+  if (!program->ranges) {
+    return HOVA_OK;
+  }
+  hova_sizes sizes = {0};
+  hova_status status = find_sizes(program, options, &sizes, error);
+  if (status != HOVA_OK) {
+    return status;
+  }
+  size_t count = (size_t)program->num_inputs + program->num_outputs;
+  size_t bytes = sizeof(hova_tensor_info) + HOVA_MAX_RANK * sizeof(int64_t);
+  sized->memory = calloc(count + 1, bytes);
+  if (!sized->memory) {
+    return hova_fail(error, HOVA_OUT_OF_MEMORY, "out of memory");
+  }
+  hova_tensor_info *infos = sized->memory;
+  int64_t *dims = (int64_t *)(infos + count);
+  for (size_t i = 0; i < count; ++i) {
+    infos[i] = i < program->num_inputs
+                   ? program->inputs[i]
+                   : program->outputs[i - program->num_inputs];
+    int64_t *of_run = dims + i * HOVA_MAX_RANK;
+    infos[i].rank = hova_dims_of_run(&infos[i], &sizes, of_run);
+    infos[i].dims = of_run;
+  }
+  sized->program.inputs = infos;
+  sized->program.outputs = infos + program->num_inputs;
+  return HOVA_OK;
+}
+
+void hova_free_sized_program(sized_program *sized) { free(sized->memory); }
