@@ -36,6 +36,8 @@ struct TargetFacts {
   /// The pass that refuses what there is no code for yet; empty: there is code
   /// for all.
   llvm::StringLiteral refusingPass = "";
+  /// Whether programs may be for a range of sizes (dialect/Ranges.h).
+  bool takesRanges = false;
 };
 
 } // namespace hova

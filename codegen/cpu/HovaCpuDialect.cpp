@@ -296,9 +296,8 @@ LogicalResult CpuLaunchAttr::verifyLaunch(Operation *op,
   }
   for (Value buffer : launch.getBuffers()) {
     Operation *place = buffer.getDefiningOp();
-    if (place &&
-        !isa<ArenaBufferOp, ImageBufferOp, TableBufferOp, ChunkBufferOp>(
-            place)) {
+    if (place && !isa<ArenaBufferOp, ImageBufferOp, TableBufferOp,
+                      ChunkBufferOp, SequenceBufferOp>(place)) {
       return launch.emitOpError("expects buffers that are arguments or places "
                                 "in the program's memory, got one of '")
              << place->getName() << "'";

@@ -57,6 +57,9 @@ public:
     if (auto table = buffer.getDefiningOp<TableBufferOp>()) {
       return "table '" + tables.lookup(table.getOffset()) + "'";
     }
+    if (buffer.getDefiningOp<SequenceBufferOp>()) {
+      return "the table of sequences";
+    }
     if (buffer.getDefiningOp<ChunkBufferOp>()) {
       auto name = buffer.getLoc()->findInstanceOf<NameLoc>();
       return name ? ("the thread chunk's value '" + name.getName().strref() +

@@ -5,6 +5,7 @@
 #include "codegen/reference/Inputs.h"
 #include "codegen/reference/ReferenceModel.h"
 #include "codegen/reference/interpret/Numbers.h"
+#include "dialect/Ranges.h"
 #include "passes/tile/ProgramAttrs.h"
 #include "llvm/ADT/StringSet.h"
 #include <cmath>
@@ -279,6 +280,14 @@ KernelCheck::Buffers KernelCheck::buffersOf(LaunchOp launch, KernelOp kernel) {
     }
     if (auto table = buffer.getDefiningOp<TableBufferOp>()) {
       entry->second = tables[table.getOffset()];
+      continue;
+    }
+    if (buffer.getDefiningOp<SequenceBufferOp>()) {
+      // What a kernel means is what it does to the largest sizes.
+      SmallVector<int32_t> table =
+          SequenceRanges::of(launch)->makeLargestTable();
+      auto *bytes = reinterpret_cast<const uint8_t *>(table.data());
+      entry->second.assign(bytes, bytes + table.size() * sizeof(int32_t));
       continue;
     }
     auto type = cast<MemRefType>(buffer.getType());

@@ -112,7 +112,8 @@ static constexpr llvm::StringLiteral kCudaSchedule =
 
 static constexpr TargetRow targets[] = {
     {{"cpu", "a CPU", "assembly", cpuOptions, /*products=*/{},
-      /*hasThreads=*/true},
+      /*hasThreads=*/true, /*isEmulated=*/false, /*emulation=*/"",
+      /*refusingPass=*/"", /*takesRanges=*/true},
      makeCpu,
      /*isJoined=*/true,
      &cpuCode},

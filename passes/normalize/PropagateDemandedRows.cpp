@@ -10,6 +10,7 @@
 // its queries. It stops where a value has another reader, who needs the other
 // rows anyway. Exact: no row that remains changes.
 
+#include "dialect/Ranges.h"
 #include "dialect/Shapes.h"
 #include "dialect/token/TokenOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -269,6 +270,10 @@ struct PropagateDemandedRowsPass final
     : impl::PropagateDemandedRowsPassBase<PropagateDemandedRowsPass> {
   using Base::Base;
   void runOnOperation() override {
+    // Rows of items that have any number are not so many steps apart.
+    if (SequenceRanges::of(getOperation())) {
+      return;
+    }
     RewritePatternSet patterns(&getContext());
     patterns.add<
         Rewrite<SliceOp, demandRowsOfRowOp>, Rewrite<SliceOp, demandRowRange>,

@@ -2,9 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "passes/tile/ProgramTiler.h"
+#include "dialect/Ranges.h"
 #include "dialect/Shapes.h"
 #include "dialect/dense/DenseOps.h"
 #include "dialect/token/TokenOps.h"
+#include "passes/Units.h"
 #include "passes/tile/Arena.h"
 #include "passes/tile/CheckKernels.h"
 #include "passes/tile/KernelParts.h"
@@ -282,6 +284,20 @@ ArrayAttr ProgramTiler::describeValues() {
   return builder.getArrayAttr(values);
 }
 
+/// What the units of a kernel are as many times in a program with ranges; empty
+/// where their number is that of all runs.
+static StringRef extentOfUnits(KernelOp kernel) {
+  Division division = divisionOf(kernel);
+  if (!SequenceRanges::of(kernel) || division == Division::columnStrips) {
+    return "";
+  }
+  // Those inside of rows, as heads, are each of an item; so are rows of tokens.
+  Value result = firstOf(kernel)->getResult(0);
+  bool isTokens = division == Division::rows && shapeOf(result).size() == 3 &&
+                  extentOf(result) == Extent::tokens;
+  return isTokens ? "tokens" : "items";
+}
+
 void ProgramTiler::rewriteMain() {
   int64_t arenaBytes = placeBlocks(blocks);
   SmallVector<Type> arguments;
@@ -343,8 +359,12 @@ void ProgramTiler::rewriteMain() {
     }
     llvm::append_range(
         operands, code.createStageBuffers(builder, buffers, blocks, number));
-    LaunchOp::create(builder, kernel.getLoc(), callees[number], operands,
-                     kernel.getName(), buffers.flops, buffers.shape);
+    auto launch =
+        LaunchOp::create(builder, kernel.getLoc(), callees[number], operands,
+                         kernel.getName(), buffers.flops, buffers.shape);
+    if (StringRef extent = extentOfUnits(kernel); !extent.empty()) {
+      launch->setAttr(kExtentAttr, builder.getStringAttr(extent));
+    }
   }
   func::ReturnOp::create(builder, main.getLoc());
   auto set = [&](StringRef name, int64_t value) {
@@ -356,6 +376,11 @@ void ProgramTiler::rewriteMain() {
     set(kTableBytesAttr, weights.getTableBytes());
   }
   set(kInputsAttr, main.getNumArguments());
+  for (StringRef name : {kRangesAttr, kRangeNamesAttr}) {
+    if (Attribute ranges = main->getAttr(name)) {
+      tiled->setAttr(name, ranges);
+    }
+  }
   tiled->setAttr(kTypesAttr, builder.getArrayAttr(types));
   tiled->setAttr(kValuesAttr, describeValues());
   tiled->setAttr(kPartsAttr, describeParts(builder, code, kernels));

@@ -26,14 +26,30 @@ namespace hova {
 #define GEN_PASS_DEF_LOWERLAUNCHESPASS
 #include "codegen/cpu/Passes.h.inc"
 
-/// The work of a kernel, in floating-point operations.
-static int64_t workOf(LaunchOp op) {
+/// The work of touching buffers, in floating-point operations.
+static int64_t workOf(ValueRange buffers) {
   int64_t bits = 0;
-  for (Value buffer : op.getBuffers()) {
+  for (Value buffer : buffers) {
     auto type = cast<MemRefType>(buffer.getType());
     bits += type.getNumElements() * type.getElementTypeBitWidth();
   }
-  return op.getFlops() + bits / 8 * CpuFacts::flopsPerByte;
+  return bits / 8 * CpuFacts::flopsPerByte;
+}
+
+/// The work of a kernel, in floating-point operations.
+static int64_t workOf(LaunchOp op) {
+  return op.getFlops() + workOf(op.getBuffers());
+}
+
+/// What of it a run of any size has: that of weights.
+static int64_t fixedWorkOf(LaunchOp op) {
+  SmallVector<Value> weights;
+  for (Value buffer : op.getBuffers()) {
+    if (buffer.getDefiningOp<ImageBufferOp>()) {
+      weights.push_back(buffer);
+    }
+  }
+  return workOf(ValueRange(weights));
 }
 
 namespace {
@@ -101,6 +117,9 @@ private:
       assert(image.getOffset() % 64 == 0 && "low bits tell the kind");
       return image.getOffset() | HOVA_IN_WEIGHTS;
     }
+    if (buffer.getDefiningOp<SequenceBufferOp>()) {
+      return HOVA_IN_SEQUENCES;
+    }
     if (auto table = buffer.getDefiningOp<TableBufferOp>()) {
       assert(table.getOffset() % 64 == 0 && "low bits tell the kind");
       return (tablesBegin + table.getOffset()) | HOVA_IN_TABLES;
@@ -117,6 +136,24 @@ private:
     return workOf(op) >= leastWork
                ? partsOf(shape.getUnits(), shape.getGrain(), shape.getUnits())
                : 1;
+  }
+
+  /// With ranges: what makes the launch of a run out of that of the largest.
+  std::array<uint64_t, 3> describeExtent(LaunchOp op) {
+    auto extent = op->getAttrOfType<StringAttr>(kExtentAttr);
+    if (!extent) {
+      return {HOVA_FIXED, 0, 0};
+    }
+    auto shape = cast<CpuLaunchAttr>(op.getShape());
+    int64_t fixed = fixedWorkOf(op);
+    int64_t ofUnit =
+        std::max<int64_t>((workOf(op) - fixed) / shape.getUnits(), 1);
+    int64_t least =
+        leastWork <= fixed ? 1 : llvm::divideCeil(leastWork - fixed, ofUnit);
+    bool isOfItems = extent.getValue() == "items";
+    return {static_cast<uint64_t>(isOfItems ? HOVA_ITEMS : HOVA_TOKENS),
+            static_cast<uint64_t>(shape.getGrain()),
+            static_cast<uint64_t>(least)};
   }
 
   /// Bytes of scratch that the launch's kernel has an argument for.
@@ -144,6 +181,7 @@ private:
          scratchOf(op),
          static_cast<uint64_t>(shape.getBlock().value_or(shape.getUnits())),
          costs.size(), chunks.size()});
+    llvm::append_range(words, describeExtent(op));
     for (Value buffer : op.getBuffers()) {
       words.push_back(describeBuffer(buffer));
     }

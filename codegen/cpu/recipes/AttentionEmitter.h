@@ -71,6 +71,8 @@ private:
   /// Panels that some query of the block may read.
   Panels visitedPanels();
   Panels boundsOfPanels();
+  /// The panels of these that have a key of the item.
+  Panels clipToItem(Panels bounds);
   Expr isVisited(const Panels &bounds, Expr panel, int64_t panels);
   /// Lists the blocks of keys that the block of rows sees; their panels.
   Panels listBlocks();
@@ -79,7 +81,7 @@ private:
   Expr drawnBlock(Expr block, Expr entry);
   Expr listedBlock(Expr entry);
   /// The keys of the visited panels before `all`, as few runs as they are.
-  llvm::SmallVector<KeyRun, 2> visitedRuns(int64_t all);
+  llvm::SmallVector<KeyRun, 2> visitedRuns(Expr all);
   /// A panel of packed keys.
   KeyPanel panelAt(Expr index);
   KeyPanel tailPanel();
@@ -183,7 +185,8 @@ private:
   const mlir::Value maxima;
   const VisitedKeys visited;
   // Of the current unit.
-  Expr next; ///< unit
+  Expr next;          ///< unit
+  Expr queries, keys; ///< how many
   Expr batch, head, queryRow, queryColumn, resultColumn;
   Expr keyRow, keyColumn, valueColumn;  ///< of keys and values
   std::optional<ScoreLanes> scoreLanes; ///< with batch entry and head

@@ -23,7 +23,7 @@ void AttentionEmitter::findUnsoundValues() {
   int64_t width = layout.valueWidth, lanes = e.schedule.lanes;
   Value value = e.buffer(op.getValue());
   Expr zeros = e.splat(0, lanes);
-  Expr sum = e.fold("keys", 0, layout.keys, 1, zeros, [&](Expr j, Expr before) {
+  Expr sum = e.fold("keys", 0, keys, 1, zeros, [&](Expr j, Expr before) {
     for (int64_t column = 0; column < width; column += lanes) {
       Chunk at{valueColumn + column, lanes, std::min(lanes, width - column)};
       before = fma(e.load(value, keyRow + j, at), zeros, before);
@@ -64,7 +64,7 @@ void AttentionEmitter::emitSeenValues() {
                                            keyRow + key, at, before);
                     });
     }
-    for (const KeyRun &run : visitedRuns(layout.keys)) {
+    for (const KeyRun &run : visitedRuns(keys)) {
       Expr key = run.panel * layout.panel;
       sum = addSeenValues(i, key, run.keys, value, keyRow + key, at, sum);
     }

@@ -55,13 +55,38 @@ int64_t BlockLayout::countKeys(int64_t queryBlock,
 // AttentionLayout
 //===----------------------------------------------------------------------===//
 
+/// Those that forEachOverlappingBlock makes of `rows` rows in even `shares`.
+static SmallVector<RowSpan> overlappingBlocksOf(int64_t rows, int64_t shares,
+                                                int64_t tileRows) {
+  SmallVector<RowSpan> all;
+  for (int64_t share = 0; share < shares; ++share) {
+    int64_t from = share * rows / shares, to = (share + 1) * rows / shares;
+    int64_t height = overlappingHeight(to - from, tileRows);
+    for (int64_t row = from; row < to; row += height) {
+      all.push_back({std::min(row, to - height), height});
+    }
+  }
+  return all;
+}
+
+/// Those that it makes of any number of rows.
+static SmallVector<RowSpan> anyRowBlocks(int64_t rows, int64_t tileRows) {
+  SmallVector<RowSpan> all;
+  for (int64_t height : overlappingHeights(tileRows)) {
+    for (int64_t row = 0; row + height <= rows; ++row) {
+      all.push_back({row, height});
+    }
+  }
+  return all;
+}
+
 /// The rows of the higher of even blocks of at most `most` rows.
 static int64_t evenHeight(int64_t rows, int64_t most) {
   return llvm::divideCeil(rows, llvm::divideCeil(rows, most));
 }
 
 AttentionLayout::AttentionLayout(AttentionOp op, const CpuSchedule &schedule)
-    : form(op.scoreRegion()),
+    : form(op.scoreRegion()), hasRanges(SequenceRanges::of(op).has_value()),
       queryBlocks(blocksOf(*op->getParentOfType<KernelOp>().getUnits())),
       tileRows(schedule.tileRows), pairs(schedule.pairs),
       interleave(pairs ? 2 : 1), batch(shapeOf(op.getQuery())[0]),
@@ -86,12 +111,14 @@ AttentionLayout::AttentionLayout(AttentionOp op, const CpuSchedule &schedule)
                 VisitedKeys::areSome(
                     form, extents(), blocks.size ? blocks.size : panel,
                     evenHeight(blocks.size ? blocks.size : queries, blockRows));
-  panels = blocks.size   ? blocks.count * blocks.panels
-           : skipsPanels ? llvm::divideCeil(columns, panel)
-                         : columns / panel;
+  // Counts of panels say nothing of gaps between those that items have.
+  skipsPanels = skipsPanels && !(hasRanges && visitedKeys().haveGaps());
+  panels = blocks.size                ? blocks.count * blocks.panels
+           : skipsPanels || hasRanges ? llvm::divideCeil(columns, panel)
+                                      : columns / panel;
   mayLeaveKeys = blocks.size
                      ? (blocks.count - 1) * blocks.size + blocks.lanes > keys
-                     : skipsPanels && keys % panel;
+                     : hasRanges || (skipsPanels && keys % panel);
   tailLanes = llvm::alignTo(std::max(columns - panels * panel, int64_t(0)),
                             kTransposed);
   packedRows = llvm::divideCeil(keyWidth, interleave);
@@ -100,23 +127,28 @@ AttentionLayout::AttentionLayout(AttentionOp op, const CpuSchedule &schedule)
   int64_t ofRow = blocks.size ? blocks.most * blocks.lanes : lanes;
   scoreStride = ofRow + 16;
   exponentialStride = valueRows ? paddedStride(ofRow, 2) : 0;
-  bool hasLimits =
-      !blocks.isWhole || llvm::any_of(form.conditions, [&](Value condition) {
-        return form.isAboutKeys(condition);
-      });
+  bool hasLimits = !blocks.isWhole || hasRanges ||
+                   llvm::any_of(form.conditions, [&](Value condition) {
+                     return form.isAboutKeys(condition);
+                   });
   limitLanes = hasLimits ? lanes : 0;
   hidesKeys = valueWidth && !form.conditions.empty();
   pooledColumns = blocks.size ? schedule.tileColumns : 0;
 }
 
 SmallVector<RowSpan> AttentionLayout::rowBlocks() const {
+  if (hasRanges) {
+    return overlappingBlocksOf(queries, queryBlocks, blockRows);
+  }
   return blocks.size ? blocks.rowBlocks(tileRows)
                      : rowBlocksOf(queries, queryBlocks, tileRows);
 }
 
 VisitedKeys AttentionLayout::visitedKeys() const {
   return VisitedKeys(form, extents(), blocks.size ? blocks.size : panel,
-                     skipsPanels ? rowBlocks() : SmallVector<RowSpan>());
+                     !skipsPanels ? SmallVector<RowSpan>()
+                     : hasRanges  ? anyRowBlocks(queries, blockRows)
+                                  : rowBlocks());
 }
 
 SmallVector<int64_t> AttentionLayout::countPairs() const {

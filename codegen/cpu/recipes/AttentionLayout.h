@@ -58,10 +58,14 @@ struct BlockLayout {
 /// those of the blocks that are listed for them.
 ///
 /// Where the scores are all that is read, values have no width.
+///
+/// Where items have any number of tokens, sizes are those of the largest item.
+/// All panels are whole, and limits hide the lanes after the last key.
 struct AttentionLayout {
   AttentionLayout(AttentionOp op, const CpuSchedule &schedule);
 
   ScoreForm form;
+  bool hasRanges;      ///< whether items have any number of tokens up to these
   int64_t queryBlocks; ///< units of a batch entry and head
   int64_t tileRows;    ///< of a block of rows at most
   bool pairs;

@@ -85,10 +85,7 @@ void AttentionEmitter::packKeys() {
                   ? keyRow + (layout.keys - 1)
                   : Expr();
   // Panels of one matrix, whose row of column 0 is `first`.
-  auto packPanels = [&](int64_t begin, int64_t end, Value matrix, Expr first) {
-    if (begin >= end) {
-      return;
-    }
+  auto packPanels = [&](Expr begin, Expr end, Value matrix, Expr first) {
     e.forLoop("keys", begin, end, 1, [&](Expr index) {
       e.forLoop("lanes", 0, layout.panel, kTransposed, [&](Expr lane) {
         KeyPanel panel = panelAt(index);
@@ -102,16 +99,28 @@ void AttentionEmitter::packKeys() {
   if (layout.blocks.size) {
     return packPanels(0, layout.panels, key, keyRow);
   }
+  if (layout.hasRanges) {
+    Expr whole = keys / layout.panel;
+    packPanels(0, whole, key, keyRow);
+    last = keyRow + (keys - 1);
+    return packPanels(whole, (keys + (layout.panel - 1)) / layout.panel, key,
+                      keyRow);
+  }
   int64_t whole = layout.keys / layout.panel;
   int64_t next = whole; // panel
-  packPanels(0, whole, key, keyRow);
+  if (whole) {
+    packPanels(0, whole, key, keyRow);
+  }
   if (layout.keys % layout.panel) {
     packMixedPanel(whole == layout.panels ? tailPanel() : panelAt(whole),
                    whole * layout.panel);
     next += 1;
   }
   if (layout.slots && next <= layout.panels) {
-    packPanels(next, layout.panels, e.buffer(op.getMemoryKey()), -layout.keys);
+    if (next < layout.panels) {
+      packPanels(next, layout.panels, e.buffer(op.getMemoryKey()),
+                 -layout.keys);
+    }
     if (layout.tailLanes) {
       packMixedPanel(tailPanel(), layout.panels * layout.panel);
     }
@@ -148,12 +157,18 @@ void AttentionEmitter::packValues() {
   Value value = e.buffer(op.getValue());
   Value memory = layout.slots ? e.buffer(op.getMemoryValue()) : Value();
   // Rows of pairs of one matrix, whose row of column 0 is `first`.
-  auto packPairs = [&](int64_t begin, int64_t end, Value matrix, Expr first) {
+  auto packPairs = [&](Expr begin, Expr end, Value matrix, Expr first) {
     e.forLoop("keys", begin, end, 1, [&](Expr row) {
       Expr low = first + row * 2;
       packValueRow(row, {matrix, low}, OperandRow{matrix, low + 1});
     });
   };
+  if (layout.hasRanges) {
+    packPairs(0, keys / 2, value, keyRow);
+    return e.ifThen(keys % 2 != 0, [&] {
+      packValueRow(keys / 2, {value, keyRow + (keys - 1)}, {});
+    });
+  }
   int64_t whole = layout.keys / 2, all = layout.columns / 2;
   packPairs(0, whole, value, keyRow);
   if (layout.keys % 2) {

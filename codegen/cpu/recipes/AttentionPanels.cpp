@@ -71,14 +71,26 @@ AttentionEmitter::Panels AttentionEmitter::visitedPanels() {
   if (layout.blocks.size) {
     return listBlocks();
   }
-  if (layout.skipsPanels) {
-    return boundsOfPanels();
-  }
   Value end = e.index(layout.panels);
-  return {e.index(0), end, end, end};
+  Panels all =
+      layout.skipsPanels ? boundsOfPanels() : Panels{e.index(0), end, end, end};
+  return layout.hasRanges ? clipToItem(all) : all;
 }
 
-SmallVector<KeyRun, 2> AttentionEmitter::visitedRuns(int64_t all) {
+AttentionEmitter::Panels AttentionEmitter::clipToItem(Panels bounds) {
+  Expr end = min(e(bounds.end), (keys + (layout.panel - 1)) / layout.panel);
+  if (bounds.wholeBegin) {
+    // Bounds of whole panels do not cross for it.
+    Expr wholeBegin = min(e(bounds.wholeBegin), end);
+    Expr wholeEnd = min(e(bounds.wholeEnd), keys / layout.panel);
+    bounds.wholeBegin = wholeBegin;
+    bounds.wholeEnd = max(wholeEnd, wholeBegin);
+  }
+  bounds.end = end;
+  return bounds;
+}
+
+SmallVector<KeyRun, 2> AttentionEmitter::visitedRuns(Expr all) {
   if (!layout.skipsPanels) {
     return {{0, all}};
   }
@@ -226,7 +238,7 @@ Expr AttentionEmitter::reducePanels(
     loop(panels.wholeBegin, panels.wholeEnd, true);
     loop(panels.wholeEnd, panels.end, false);
   } else if (isListed ||
-             (layout.panels && (layout.skipsPanels ||
+             (layout.panels && (layout.skipsPanels || layout.hasRanges ||
                                 layout.panels > CpuFacts::unrolledPanels))) {
     loop(panels.begin, panels.end, false);
   } else {

@@ -67,10 +67,13 @@ void AttentionEmitter::pack(Expr unit, Expr block) {
 
 void AttentionEmitter::emit() {
   const BlockLayout &blocks = layout.blocks;
-  SmallVector<int64_t> heights = heightsOf(layout.rowBlocks());
+  SmallVector<int64_t> heights;
+  if (!layout.hasRanges) {
+    heights = heightsOf(layout.rowBlocks());
+  }
   auto beginOf = [&](Expr block) {
     return blocks.size ? min(block * blocks.size, layout.queries)
-                       : block * layout.queries / layout.queryBlocks;
+                       : block * queries / layout.queryBlocks;
   };
   e.forLoop("head", e.begin, e.end, 1, [&](Expr unit) {
     Expr block = unit % layout.queryBlocks, pair = unit / layout.queryBlocks;
@@ -79,22 +82,35 @@ void AttentionEmitter::emit() {
     scoreLanes.emplace(e, form, op.getCaptured(), layout.extents());
     scoreLanes->setIndex(form.region.getBatch(), batch);
     scoreLanes->setIndex(form.region.getHead(), head);
+    if (layout.hasRanges) {
+      scoreLanes->setFirstRow(e.rowsOfItem(batch, layout.keys).first);
+    }
     scoreLanes->hoist(ScoreForm::batch | ScoreForm::head);
     next = min(unit + 1, e.end - 1);
-    queryRow = batch * layout.queries;
-    keyRow = batch * layout.keys;
+    RowsOf queryRows = e.rowsOfItem(batch, layout.queries);
+    RowsOf keyRows = e.rowsOfItem(batch, layout.keys);
+    queryRow = queryRows.first;
+    keyRow = keyRows.first;
+    queries = queryRows.count;
+    keys = keyRows.count;
     Expr keyHead = head / layout.group;
     queryColumn = head * layout.keyWidth;
     keyColumn = keyHead * layout.keyWidth;
     valueColumn = keyHead * layout.valueWidth;
     resultColumn = head * layout.valueWidth;
     pack(unit, block);
-    forEachRowBlock(e, "queries", beginOf(block), beginOf(block + 1), heights,
-                    [&](const RowBlock &rows) {
-                      row = rows.row;
-                      height = rows.height;
-                      emitBlock();
-                    });
+    auto emitRows = [&](const RowBlock &rows) {
+      row = rows.row;
+      height = rows.height;
+      emitBlock();
+    };
+    Expr from = beginOf(block), to = beginOf(block + 1);
+    if (layout.hasRanges) {
+      forEachOverlappingBlock(e, "queries", from, to, layout.blockRows,
+                              emitRows);
+    } else {
+      forEachRowBlock(e, "queries", from, to, heights, emitRows);
+    }
   });
 }
 
@@ -120,7 +136,8 @@ void AttentionEmitter::emitBlock() {
 }
 
 void AttentionEmitter::prefetchNext(Expr query) {
-  Expr current = queryRow + query, last = layout.batch * layout.queries - 1;
+  Expr current = queryRow + query,
+       last = e.countRows(op.getQuery(), layout.batch * layout.queries) - 1;
   e.prefetchLarge(op.getResult(), current, resultColumn, layout.valueWidth);
   e.prefetchLarge(op.getQuery(), min(current + height, last), queryColumn,
                   layout.keyWidth);
@@ -128,13 +145,14 @@ void AttentionEmitter::prefetchNext(Expr query) {
     return; // it is mostly the same head
   }
   Expr nextBatch = next / layout.heads, nextHead = next % layout.heads;
-  auto prefetch = [&](Value operand, Expr firstRow, int64_t rows,
+  auto prefetch = [&](Value operand, Expr firstRow, int64_t tokens,
                       int64_t width) {
     // As many rows as it takes to have prefetched all with the last query.
-    int64_t share = llvm::divideCeil(rows, layout.queries);
-    Expr column = firstRow * width, first = nextBatch * rows;
+    int64_t share = llvm::divideCeil(tokens, layout.queries);
+    Expr column = firstRow * width;
+    RowsOf rows = e.rowsOfItem(nextBatch, tokens);
     e.forLoop("rows", share, [&](Expr i) {
-      Expr place = first + min(query * share + i, rows - 1);
+      Expr place = rows.first + min(query * share + i, rows.count - 1);
       e.prefetchRow(e.buffer(operand), place, column, width);
     });
   };
@@ -232,8 +250,8 @@ void AttentionEmitter::emitValues() {
   if (!layout.blocks.size) {
     // Exponentials after the last key are not read, but for the second of a
     // pair: it meets a zero.
-    runs = visitedRuns(layout.pairs ? llvm::alignTo(layout.columns, 2)
-                                    : layout.keys);
+    Expr columns = keys + layout.slots;
+    runs = visitedRuns(layout.pairs ? (columns + 1) / 2 * 2 : keys);
   }
   forEachTileColumn(e, layout.valueWidth, [&](const Chunk &at) {
     Expr sum = layout.blocks.size ? sumOfBlocks(at) : sumOfRuns(runs, at);
@@ -322,7 +340,7 @@ struct AttentionRecipe
   std::optional<ScoreTileCounts>
   countScoreTiles(Operation *op, const CpuSchedule &schedule) const {
     AttentionLayout layout(cast<AttentionOp>(op), schedule);
-    if (!layout.skipsPanels || layout.blocks.size) {
+    if (!layout.skipsPanels || layout.blocks.size || layout.hasRanges) {
       return std::nullopt;
     }
     return layout.visitedKeys().countTiles(
@@ -333,7 +351,8 @@ struct AttentionRecipe
                                     const CpuSchedule &schedule) const {
     AttentionLayout layout(cast<AttentionOp>(op), schedule);
     int64_t shares = layout.queryBlocks;
-    if ((!layout.skipsPanels && !layout.blocks.size) || shares == 1) {
+    bool areAlike = !layout.skipsPanels && !layout.blocks.size;
+    if (areAlike || layout.hasRanges || shares == 1) {
       return {};
     }
     SmallVector<int64_t> costs = layout.countPairs();

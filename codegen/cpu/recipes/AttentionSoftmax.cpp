@@ -62,6 +62,14 @@ void AttentionEmitter::writeLimits() {
       writeLimits(panel, isValid, isValid);
     });
   }
+  if (layout.hasRanges) {
+    Expr panels = (keys + (layout.panel - 1)) / layout.panel;
+    return e.forLoop("keys", panels, [&](Expr index) {
+      KeyPanel panel = panelAt(index);
+      Expr isValid = isBelow(panel, keys);
+      writeLimits(panel, isValid, isValid);
+    });
+  }
   auto write = [&](Expr column, int64_t lanes, int64_t keys, int64_t all) {
     writeLimits({{}, column, column, column, lanes}, e.laneMask(lanes, all),
                 e.laneMask(lanes, keys));
@@ -98,7 +106,7 @@ Expr AttentionEmitter::maskedScores(Expr raw, Expr query, const KeyPanel &panel,
   if (!panel.isWhole) {
     inside = e.laneMask(panel.lanes, panel.valid);
     if (!inside && layout.mayLeaveKeys) {
-      inside = isBelow(panel, layout.keys);
+      inside = isBelow(panel, keys);
     }
   }
   Expr isKey = layout.slots ? isBelow(panel, layout.keys) : inside;

@@ -217,6 +217,12 @@ SmallVector<Value> CpuKernelCode::getStageBuffers(KernelOp kernel) const {
   return chunkValuesOf(kernel);
 }
 
+/// What the table of a run's sequences is to a kernel: one row.
+static MemRefType sequenceTableType(OpBuilder &builder,
+                                    const SequenceRanges &ranges) {
+  return MemRefType::get({1, ranges.countWords()}, builder.getI32Type());
+}
+
 SmallVector<Value> CpuKernelCode::createStageBuffers(
     OpBuilder &builder, const KernelBuffers &buffers,
     ArrayRef<ArenaBlock> blocks, int64_t number) const {
@@ -235,6 +241,11 @@ SmallVector<Value> CpuKernelCode::createStageBuffers(
            ArrayRef(buffers.values).drop_front(first), types, chunks)) {
     places.push_back(ChunkBufferOp::create(builder, originOf(value), type,
                                            rows.offset, rows.rowBytesBefore));
+  }
+  KernelOp kernel = buffers.kernel;
+  if (std::optional<SequenceRanges> ranges = SequenceRanges::of(kernel)) {
+    places.push_back(SequenceBufferOp::create(
+        builder, kernel.getLoc(), sequenceTableType(builder, *ranges)));
   }
   return places;
 }
@@ -278,6 +289,10 @@ CpuKernelCode::emitFunction(OpBuilder &builder, StringRef name,
   CpuSchedule schedule = CpuSchedule::read(kernel);
   Location loc = kernel.getLoc();
   SmallVector<Type> types(buffers.types.begin(), buffers.types.end());
+  std::optional<SequenceRanges> ranges = SequenceRanges::of(kernel);
+  if (ranges) {
+    types.push_back(sequenceTableType(builder, *ranges));
+  }
   types.push_back(
       MemRefType::get({scratchBytesOf(kernel, schedule)}, builder.getI8Type()));
   types.append(2, builder.getIndexType());
@@ -295,18 +310,20 @@ CpuKernelCode::emitFunction(OpBuilder &builder, StringRef name,
   auto end = func::ReturnOp::create(builder, loc);
   builder.setInsertionPoint(end);
   size_t count = buffers.values.size();
+  size_t work = count + (ranges ? 1 : 0); // number of the scratch
   // Equal kernels share the function: its buffers have the first one's names.
   nameBuffers(*entry, buffers.values);
-  StringRef rest[] = {"scratch", "begin", "end"};
+  StringRef rest[] = {"sequences", "scratch", "begin", "end"};
   for (auto [argument, name] :
-       llvm::zip(entry->getArguments().drop_front(count), rest)) {
+       llvm::zip(entry->getArguments().drop_front(count),
+                 ArrayRef(rest).drop_front(ranges ? 0 : 1))) {
     argument.setLoc(NameLoc::get(builder.getStringAttr(name), loc));
   }
-  Value scratch = entry->getArgument(count);
+  Value scratch = entry->getArgument(work);
   // Values between stages are of one block of rows: all blocks use the rows of
   // the thread's first, which the caches still have.
   size_t first = buffers.countArguments();
-  Value firstUnit = entry->getArgument(count + 1);
+  Value firstUnit = entry->getArgument(work + 1);
   auto emitUnits = [&](Value begin, Value end) {
     KernelEmitter emitter(builder, loc, schedule, begin, end, scratch);
     for (size_t i = 0; i < count; ++i) {
@@ -317,6 +334,9 @@ CpuKernelCode::emitFunction(OpBuilder &builder, StringRef name,
       emitter.setBuffer(buffers.values[i], buffer);
     }
     setRowTables(emitter, kernel, *entry);
+    if (ranges) {
+      emitter.setSequences(*ranges, entry->getArgument(count));
+    }
     if (schedule.division == Division::sequences) {
       TokenLanesLayout layout(kernel, schedule);
       if (failed(checkLanes(kernel, layout.lanes))) {
@@ -328,9 +348,8 @@ CpuKernelCode::emitFunction(OpBuilder &builder, StringRef name,
     return emitBody(emitter, kernel);
   };
   if (failed(forEachUnitBlock(builder, loc, schedule,
-                              kernel.getUnits()->count(),
-                              entry->getArgument(count + 1),
-                              entry->getArgument(count + 2), emitUnits))) {
+                              kernel.getUnits()->count(), firstUnit,
+                              entry->getArgument(work + 2), emitUnits))) {
     return failure();
   }
   return function;

@@ -95,6 +95,40 @@ Expr KernelEmitter::rowOf(Value tensor, Expr row) {
 }
 
 //===----------------------------------------------------------------------===//
+// Sequences of a run
+//===----------------------------------------------------------------------===//
+
+void KernelEmitter::setSequences(const SequenceRanges &sizes, Value table) {
+  ranges = sizes;
+  sequences = table;
+}
+
+RowsOf KernelEmitter::rowsOfItem(Expr item, int64_t tokens) {
+  if (!ranges) {
+    return {item * tokens, tokens};
+  }
+  auto firstOf = [&](const Expr &item) {
+    return toIndex(load(sequences, 0, item + SequenceRanges::kFirstRows));
+  };
+  Expr first = firstOf(item);
+  return {first, firstOf(item + 1) - first};
+}
+
+Expr KernelEmitter::positionOf(Expr row) {
+  return toIndex(load(sequences, 0, row + ranges->placeOfPositions()));
+}
+
+Expr KernelEmitter::countRows(Value value, int64_t rows) {
+  Extent extent = extentOf(value);
+  if (!ranges || extent == Extent::fixed) {
+    return index(rows);
+  }
+  return toIndex(load(sequences, 0,
+                      extent == Extent::items ? SequenceRanges::kItems
+                                              : SequenceRanges::kRows));
+}
+
+//===----------------------------------------------------------------------===//
 // Stages
 //===----------------------------------------------------------------------===//
 
@@ -240,7 +274,10 @@ Expr KernelEmitter::loadTile(Value tensor, ArrayRef<int64_t> shape,
     }
     return compute<TileStackOp>(type, rows);
   }
-  only.row = repeatedRow(place.row, dims, shape);
+  // Those of a table for tokens stand at positions in an item.
+  only.row = ranges && tableRows == ranges->tokens && tableRows != 1
+                 ? positionOf(place.row)
+                 : repeatedRow(place.row, dims, shape);
   only.rows = 1;
   return load(buffer(tensor), only).broadcast(type);
 }

@@ -99,10 +99,13 @@ struct LinearLoops {
   int64_t interleave = panels.getElementType().isInteger() ? 2 : 1;
   int64_t depth = shapeOf(op.getX()).back();
   Chunks kBlocks{depth, schedule.kBlock};
-  RowBlockSizes rows{staticSize(shape.drop_back()), schedule};
+  RowBlockSizes rows{staticSize(shape.drop_back()), schedule,
+                     /*ofAnyNumber=*/e.getRanges().has_value()};
   bool dividesRows = schedule.division == Division::rows; ///< or panels
   Expr beginRow = dividesRows ? e.begin : e.index(0);
-  Expr endRow = dividesRows ? e.end : e.index(staticSize(shape.drop_back()));
+  Expr endRow =
+      dividesRows ? e.end
+                  : e.countRows(op.getResult(), staticSize(shape.drop_back()));
   WaitingSums sums{ScratchLayout(&e), op, schedule};
 
   /// The panels of a column group; only the last of all may be narrower.

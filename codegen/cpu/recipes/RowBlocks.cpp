@@ -17,8 +17,15 @@ static int64_t nextShares(int64_t units, int64_t count) {
   return rest ? std::min(next, (units - 1) / rest + 1) : next;
 }
 
-RowBlockSizes::RowBlockSizes(int64_t rows, const CpuSchedule &schedule)
-    : fewest(rows) {
+RowBlockSizes::RowBlockSizes(int64_t rows, const CpuSchedule &schedule,
+                             bool ofAnyNumber)
+    : fewest(ofAnyNumber ? 1 : rows) {
+  if (ofAnyNumber) {
+    auto all = llvm::seq_inclusive<int64_t>(
+        1, std::min<int64_t>(rows, schedule.tileRows));
+    heights.assign(all.begin(), all.end());
+    return;
+  }
   using Sizes = std::set<int64_t>;
   // Sizes of `count` even shares of `units`: one or two.
   auto addShares = [](Sizes &sizes, int64_t units, int64_t count) {
@@ -83,10 +90,28 @@ SmallVector<int64_t> heightsOf(ArrayRef<RowSpan> blocks) {
   return {heights.begin(), heights.end()};
 }
 
+/// One body for each height that `rows` may be; the last is the default, which
+/// the switch needs anyway.
+static void switchHeight(KernelEmitter &e, Expr rows, ArrayRef<int64_t> heights,
+                         llvm::function_ref<void(int64_t)> body) {
+  auto choice = e.make<scf::IndexSwitchOp>(
+      TypeRange(), rows, heights.drop_back(), heights.size() - 1);
+  OpBuilder::InsertionGuard guard(e.builder);
+  auto emitCase = [&](Region &region, int64_t size) {
+    e.builder.setInsertionPointToStart(&region.emplaceBlock());
+    body(size);
+    e.make<scf::YieldOp>();
+  };
+  for (auto [region, size] :
+       llvm::zip(choice.getCaseRegions(), heights.drop_back())) {
+    emitCase(region, size);
+  }
+  emitCase(choice.getDefaultRegion(), heights.back());
+}
+
 void forEachRowBlock(KernelEmitter &e, StringRef name, Expr from, Expr to,
                      ArrayRef<int64_t> heights,
                      llvm::function_ref<void(const RowBlock &)> body) {
-  OpBuilder &builder = e.builder;
   int64_t top = e.schedule.tileRows;
   Expr rows = to - from, blocks = (rows + (top - 1)) / top;
   // Even blocks: the first `rows % blocks` are one row higher. No rows, no
@@ -99,20 +124,55 @@ void forEachRowBlock(KernelEmitter &e, StringRef name, Expr from, Expr to,
       return body({row, heights.back(), block, divisor});
     }
     Expr rows = height + select(block < higher, 1, 0);
-    // The last height is the default, which the switch needs anyway.
-    auto choice = e.make<scf::IndexSwitchOp>(
-        TypeRange(), rows, heights.drop_back(), heights.size() - 1);
-    OpBuilder::InsertionGuard guard(builder);
-    auto emitCase = [&](Region &region, int64_t size) {
-      builder.setInsertionPointToStart(&region.emplaceBlock());
-      body({row, size, block, divisor});
-      e.make<scf::YieldOp>();
-    };
-    for (auto [region, size] :
-         llvm::zip(choice.getCaseRegions(), heights.drop_back())) {
-      emitCase(region, size);
-    }
-    emitCase(choice.getDefaultRegion(), heights.back());
+    switchHeight(e, rows, heights,
+                 [&](int64_t size) { body({row, size, block, divisor}); });
+  });
+}
+
+SmallVector<int64_t> overlappingHeights(int64_t most) {
+  // A seventh of the rows of a block are computed twice at most, where there
+  // are several.
+  SmallVector<int64_t> heights;
+  for (int64_t height = most; height > most / 2;
+       height -= std::max<int64_t>(most / 7, 1)) {
+    heights.push_back(height);
+  }
+  for (int64_t height = most / 2; height > 0; height /= 2) {
+    heights.push_back(height);
+  }
+  std::reverse(heights.begin(), heights.end());
+  return heights;
+}
+
+int64_t overlappingHeight(int64_t rows, int64_t most) {
+  SmallVector<int64_t> heights = overlappingHeights(most);
+  if (rows < most) {
+    return *std::prev(llvm::upper_bound(heights, std::max<int64_t>(rows, 1)));
+  }
+  int64_t even = llvm::divideCeil(rows, llvm::divideCeil(rows, most));
+  return *llvm::lower_bound(heights, even);
+}
+
+void forEachOverlappingBlock(KernelEmitter &e, StringRef name, Expr from,
+                             Expr to, int64_t top,
+                             llvm::function_ref<void(const RowBlock &)> body) {
+  SmallVector<int64_t> heights = overlappingHeights(top);
+  Expr rows = to - from;
+  // Of many rows the least height that takes no more blocks than the largest;
+  // of few the largest that they fill.
+  Expr fewest = max((rows + (top - 1)) / top, 1);
+  Expr even = (rows + (fewest - 1)) / fewest;
+  Expr height = heights.front();
+  for (size_t i = 1; i < heights.size(); ++i) {
+    Expr isTaken = select(rows < top, e.index(heights[i]) <= rows,
+                          e.index(heights[i - 1]) < even);
+    height = select(isTaken, e.index(heights[i]), height);
+  }
+  Expr count = (rows + height - 1) / height;
+  switchHeight(e, height, heights, [&](int64_t size) {
+    e.forLoop(name, count, [&](Expr block) {
+      body({from + min(block * size, rows - size), size, block, count});
+    });
   });
 }
 

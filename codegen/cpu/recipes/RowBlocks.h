@@ -23,6 +23,17 @@ void forEachRowBlock(KernelEmitter &e, llvm::StringRef name, Expr from, Expr to,
                      llvm::ArrayRef<int64_t> heights,
                      llvm::function_ref<void(const RowBlock &)> body);
 
+/// The same where any number of rows may come, in blocks of `most` at most,
+/// with one body for each of a few heights: blocks overlap where rows are no
+/// multiple of theirs, so that a body may compute a row twice.
+void forEachOverlappingBlock(KernelEmitter &e, llvm::StringRef name, Expr from,
+                             Expr to, int64_t most,
+                             llvm::function_ref<void(const RowBlock &)> body);
+
+/// The heights of these, ascending, and the one that `rows` rows have.
+llvm::SmallVector<int64_t> overlappingHeights(int64_t most);
+int64_t overlappingHeight(int64_t rows, int64_t most);
+
 /// The same from row 0 up to `rows`, of at most `most` rows each: `body(first
 /// row, height)`, with one loop per height, of which there are two at most.
 void forEachEvenBlock(KernelEmitter &e, llvm::StringRef name, int64_t rows,
@@ -41,7 +52,9 @@ llvm::SmallVector<int64_t> heightsOf(llvm::ArrayRef<RowSpan> blocks);
 /// `rows`, if that is what they divide, and each passes `schedule.block` of its
 /// rows at most through all stages.
 struct RowBlockSizes {
-  RowBlockSizes(int64_t rows, const CpuSchedule &schedule);
+  /// `ofAnyNumber`: of all numbers of rows up to `rows`.
+  RowBlockSizes(int64_t rows, const CpuSchedule &schedule,
+                bool ofAnyNumber = false);
   llvm::SmallVector<int64_t> heights; ///< ascending
   int64_t fewest;                     ///< blocks of one call at least
 };

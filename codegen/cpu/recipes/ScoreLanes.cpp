@@ -278,6 +278,12 @@ ScoreLanes::Place ScoreLanes::placeOf(ElementOp op) {
       place.row = axis == 0 ? position : add(place.row * shape[axis], position);
     }
   }
+  unsigned table = cast<BlockArgument>(op.getTable()).getArgNumber();
+  if (firstRow &&
+      extentOf(captured[table - ScoreRegion::kIndices]) == Extent::tokens) {
+    place.row = {e.index(0)};
+    place.column = add({firstRow}, place.column);
+  }
   if (!place.isUniform()) {
     place.isInside =
         bounds == Bounds::insideOfTokens ? tokens : place.isInside & inside;

@@ -49,6 +49,27 @@ static Value copyColumn(KernelEmitter &e, Value matrix, Expr column,
   return copy;
 }
 
+/// Of a matrix [items, tokens] the element of row `row`, which is a token.
+/// Where items have any number of tokens, those of all are one after the other.
+static Expr loadToken(KernelEmitter &e, Value matrix, Expr row,
+                      int64_t tokens) {
+  return e.getRanges() ? e.load(matrix, 0, row)
+                       : e.load(matrix, row / tokens, row % tokens);
+}
+
+/// The element for token `token` of item `item`, and where it is stored.
+static Expr loadTokenOf(KernelEmitter &e, Value matrix, Expr item, Expr token) {
+  return e.getRanges() ? e.load(matrix, 0, e.rowsOfItem(item, 0).first + token)
+                       : e.load(matrix, item, token);
+}
+static void storeToken(KernelEmitter &e, Expr value, Value matrix, Expr item,
+                       Expr token) {
+  if (e.getRanges()) {
+    return e.store(value, matrix, 0, e.rowsOfItem(item, 0).first + token);
+  }
+  e.store(value, matrix, item, token);
+}
+
 static int64_t scratchBytes(EmbeddingOp op, const CpuSchedule &) {
   // All pairs are whole.
   int64_t elements = llvm::alignTo(shapeOf(op.getResult()).back(), int64_t(2));
@@ -59,9 +80,7 @@ static void emitEmbedding(KernelEmitter &e, EmbeddingOp op) {
   Value ids = e.buffer(op.getIds()), table = e.buffer(op.getTable());
   int64_t tokens = shapeOf(op.getIds()).back();
   int64_t width = shapeOf(op.getResult()).back();
-  auto idOf = [&](Expr row) {
-    return toIndex(e.load(ids, row / tokens, row % tokens));
-  };
+  auto idOf = [&](Expr row) { return toIndex(loadToken(e, ids, row, tokens)); };
   // Of the row `distance` rows after `row`, or of the last one.
   auto idAfter = [&](Expr row, int64_t distance) {
     return idOf(min(row + distance, e.end - 1));
@@ -85,14 +104,14 @@ static void emit(KernelEmitter &e, PaddingMaskOp op) {
   int64_t first = op.getClassToken() ? 1 : 0;
   Type byte = e.builder.getI8Type();
   auto store = [&](Expr row, Expr token, Expr column) {
-    Expr keep = e.load(ids, row, token) != op.getPad();
-    e.store(e.compute<arith::ExtUIOp>(byte, keep), out, row, column);
+    Expr keep = loadTokenOf(e, ids, row, token) != op.getPad();
+    storeToken(e, e.compute<arith::ExtUIOp>(byte, keep), out, row, column);
   };
   e.forEachRow([&](Expr row) {
     if (op.getClassToken()) {
       store(row, 0, 0);
     }
-    e.forLoop("columns", tokens,
+    e.forLoop("columns", e.rowsOfItem(row, tokens).count,
               [&](Expr token) { store(row, token, token + first); });
   });
 }
@@ -103,19 +122,20 @@ static void emit(KernelEmitter &e, PositionIdsOp op) {
   Type i32 = e.builder.getI32Type();
   Expr masked = Expr(op.getOffset() - 1).in(e.builder, i32);
   auto store = [&](Expr row, Expr token, Expr next) {
-    Expr isValid = e.load(valid, row, token) != 0;
-    e.store(select(isValid, next, masked), out, row, token);
+    Expr isValid = loadTokenOf(e, valid, row, token) != 0;
+    storeToken(e, select(isValid, next, masked), out, row, token);
     return isValid;
   };
   e.forEachRow([&](Expr row) {
+    Expr count = e.rowsOfItem(row, tokens).count;
     if (!op.getCounted()) {
-      e.forLoop("columns", tokens, [&](Expr token) {
+      e.forLoop("columns", count, [&](Expr token) {
         store(row, token, toInteger(token + op.getOffset(), i32));
       });
       return;
     }
     // The last position so far.
-    e.fold("columns", 0, tokens, 1, masked, [&](Expr token, Expr last) {
+    e.fold("columns", 0, count, 1, masked, [&](Expr token, Expr last) {
       Expr next = last + 1;
       return select(store(row, token, next), next, last);
     });
@@ -126,7 +146,7 @@ static void emit(KernelEmitter &e, MaskFactorsOp op) {
   Value valid = e.buffer(op.getValid()), out = e.buffer(op.getResult());
   int64_t tokens = shapeOf(op.getValid()).back();
   e.forEachRow([&](Expr row) {
-    Expr isValid = e.load(valid, row / tokens, row % tokens) != 0;
+    Expr isValid = loadToken(e, valid, row, tokens) != 0;
     e.store(select(isValid, 1.0, 0.0), out, row, 0);
   });
 }
@@ -145,11 +165,21 @@ static void emit(KernelEmitter &e, ClassTokenOp op) {
   });
 }
 
-/// The mean of every `count` rows of x, or their maximum.
-static void poolRows(KernelEmitter &e, Value x, int64_t count, bool takesMean) {
+/// One over a number of rows.
+static Expr inverseOf(KernelEmitter &e, Expr count) {
+  Expr integer = toInteger(count, e.builder.getI32Type());
+  return e.scalar(1) /
+         e.compute<arith::SIToFPOp>(e.builder.getF32Type(), integer);
+}
+
+/// The mean of every `tokens` rows of x, or their maximum.
+static void poolRows(KernelEmitter &e, Value x, int64_t tokens,
+                     bool takesMean) {
   Value source = e.buffer(x);
   e.forEachRow([&](Expr row) {
-    Expr first = row * count;
+    RowsOf rows = e.rowsOfItem(row, tokens);
+    Expr first = rows.first, count = rows.count;
+    Expr inverse = e.getRanges() ? inverseOf(e, count) : Expr(1.0 / tokens);
     e.forEachChunk(shapeOf(x).back(), [&](const Chunk &at) {
       Expr start = e.load(source, first, at);
       Expr all = e.fold("rows", 1, count, 1, start, [&](Expr i, Expr before) {
@@ -157,7 +187,7 @@ static void poolRows(KernelEmitter &e, Value x, int64_t count, bool takesMean) {
         return takesMean ? before + tile
                          : e.compute<arith::MaximumFOp>(before, tile);
       });
-      e.finishAndStoreTile({row, at}, takesMean ? all * (1.0 / count) : all);
+      e.finishAndStoreTile({row, at}, takesMean ? all * inverse : all);
     });
   });
 }
@@ -165,11 +195,12 @@ static void poolRows(KernelEmitter &e, Value x, int64_t count, bool takesMean) {
 /// The same of the rows that a mask keeps; 0 where it keeps none.
 static void poolKeptRows(KernelEmitter &e, PoolOp op) {
   Value x = e.buffer(op.getX()), by = e.buffer(op.getBy());
-  int64_t tokens = shapeOf(op.getX())[1];
   bool takesMean = op.getKind() == PoolKind::mean;
   double neutral = takesMean ? 0 : -std::numeric_limits<double>::infinity();
   e.forEachRow([&](Expr row) {
-    auto isKept = [&](Expr i) { return e.load(by, row, i) != 0; };
+    RowsOf rows = e.rowsOfItem(row, shapeOf(op.getX())[1]);
+    Expr first = rows.first, tokens = rows.count;
+    auto isKept = [&](Expr i) { return loadTokenOf(e, by, row, i) != 0; };
     Expr count =
         e.fold("kept", 0, tokens, 1, e.scalar(0), [&](Expr i, Expr before) {
           return select(isKept(i), before + 1.0, before);
@@ -178,7 +209,7 @@ static void poolKeptRows(KernelEmitter &e, PoolOp op) {
       Expr start = e.splat(neutral, at.lanes);
       Expr all =
           e.fold("tokens", 0, tokens, 1, start, [&](Expr i, Expr before) {
-            Expr tile = e.load(x, row * tokens + i, at);
+            Expr tile = e.load(x, first + i, at);
             Expr next = takesMean ? before + tile
                                   : e.compute<arith::MaximumFOp>(before, tile);
             return select(isKept(i), next, before);
@@ -192,9 +223,9 @@ static void poolKeptRows(KernelEmitter &e, PoolOp op) {
 
 /// The token of item `row` that a kind picks; the first where there is none.
 static Expr pickToken(KernelEmitter &e, PoolOp op, Expr row) {
+  Expr tokens = e.rowsOfItem(row, shapeOf(op.getX())[1]).count;
   Value by = e.buffer(op.getBy());
-  int64_t tokens = shapeOf(op.getX())[1];
-  auto at = [&](Expr token) { return e.load(by, row, token); };
+  auto at = [&](Expr token) { return loadTokenOf(e, by, row, token); };
   auto pick = [&](llvm::function_ref<Expr(Expr token, Expr before)> next) {
     return e.fold("tokens", 0, tokens, 1, e.index(0), next);
   };
@@ -209,8 +240,9 @@ static Expr pickToken(KernelEmitter &e, PoolOp op, Expr row) {
     });
   }
   // From the end on, so that the first one stays.
+  Expr last = tokens - 1;
   return pick([&](Expr i, Expr before) {
-    Expr token = tokens - 1 - i;
+    Expr token = last - i;
     return select(at(token) == *op.getId(), token, before);
   });
 }
@@ -221,7 +253,7 @@ static void emit(KernelEmitter &e, PoolOp op) {
     Value x = e.buffer(op.getX());
     return e.forEachRow([&](Expr row) {
       Expr token = op.getBy() ? pickToken(e, op, row) : Expr(0);
-      e.copyRow({x, {row * tokens + token, 0}}, row, width);
+      e.copyRow({x, {e.rowsOfItem(row, tokens).first + token, 0}}, row, width);
     });
   }
   if (op.getBy()) {

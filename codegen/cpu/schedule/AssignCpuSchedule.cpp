@@ -13,6 +13,7 @@
 #include "codegen/cpu/Recipe.h"
 #include "codegen/cpu/schedule/Stages.h"
 #include "codegen/cpu/schedule/WeightLayouts.h"
+#include "dialect/Ranges.h"
 #include "dialect/Shapes.h"
 #include "dialect/dense/DenseOps.h"
 #include "dialect/score/ScoreForm.h"
@@ -182,6 +183,10 @@ struct AssignCpuSchedulePass final
     }
     formStages(kernel, facts);
     schedule.grain = chooseGrain(kernel, facts);
+    if (SequenceRanges::of(kernel)) {
+      // Runs of few rows divide these, too: columns are divided in none.
+      schedule.grain = std::min(schedule.grain, 2 * schedule.tileRows);
+    }
     schedule.write(kernel);
   }
 

@@ -13,6 +13,7 @@
 #include "codegen/cpu/CpuFacts.h"
 #include "codegen/cpu/Passes.h"
 #include "codegen/cpu/Recipe.h"
+#include "dialect/Ranges.h"
 #include "dialect/Shapes.h"
 #include "dialect/Site.h"
 #include "dialect/placement/PlacementOps.h"
@@ -307,7 +308,7 @@ struct FormSequenceKernelsPass final
   using Base::Base;
   void runOnOperation() override {
     auto main = getOperation().lookupSymbol<func::FuncOp>("main");
-    if (!main || main.isExternal()) {
+    if (!main || main.isExternal() || haveRanges(getOperation())) {
       return;
     }
     Block &block = main.getBody().front();
