@@ -11,6 +11,7 @@
 #include "frontend/Import.h"
 
 #include "dialect/HovaDialect.h"
+#include "dialect/Ranges.h"
 #include "dialect/Site.h"
 #include "dialect/program/ProgramOps.h"
 #include "dialect/token/TokenOps.h"
@@ -45,6 +46,9 @@ private:
   /// Null, with `mistake`, where the builder was wrong.
   Operation *build(const ProgramOperation &op, Location loc);
   void fail(const ProgramOperation &op, const Twine &why);
+  /// Says for which sizes the program is; false, with `mistake`, where it has
+  /// an operation that can be for one alone.
+  bool setRanges(ImportedProgram &imported);
 
   const Program &program;
   OpBuilder builder;
@@ -109,12 +113,12 @@ Value Importer::value(int number) {
 void Importer::fail(const ProgramOperation &op, const Twine &why) {
   const ProgramLayer &layer = program.layers[op.layer];
   mistake.emplace();
-  mistake->isOfPlugin = !layer.plugin.empty();
+  mistake->isRejected = !layer.plugin.empty();
   reader::Message &message = mistake->message;
   message.file = program.source->name();
   message.place = program.source->position(layer.range.begin);
   std::string owner =
-      mistake->isOfPlugin ? " of plugin '" + layer.plugin + "'" : "";
+      mistake->isRejected ? " of plugin '" + layer.plugin + "'" : "";
   message.message = ("operator \"" + layer.kind + "\"" + owner + " emits '" +
                      op.mnemonic + "'" + why)
                         .str();
@@ -190,6 +194,38 @@ Operation *Importer::build(const ProgramOperation &op, Location loc) {
   return built;
 }
 
+bool Importer::setRanges(ImportedProgram &imported) {
+  const auto &[items, length] = *program.sequences;
+  SequenceRanges ranges{items.least, items.most, length.least, length.most};
+  auto main = imported.module->lookupSymbol<func::FuncOp>("main");
+  main->setAttr(kRangesAttr, ranges.asAttribute(builder.getContext()));
+  main->setAttr(kRangeNamesAttr,
+                builder.getStrArrayAttr({items.name, length.name}));
+  std::optional<RangeMistake> wrong = findRangeMistake(main);
+  if (!wrong) {
+    return true;
+  }
+  auto found = llvm::find(imported.operations, wrong->op);
+  assert(found != imported.operations.end() && "not made by an operation");
+  const ProgramOperation &op =
+      program.operations[found - imported.operations.begin()];
+  const ProgramLayer &layer = program.layers[op.layer];
+  mistake.emplace();
+  mistake->isRejected = true;
+  reader::Message &message = mistake->message;
+  message.file = program.source->name();
+  message.place = program.source->position(layer.range.begin);
+  message.message = "operator \"" + layer.kind +
+                    "\" cannot be for a range of sizes: " + wrong->why;
+  message.notes.push_back("in layer " + op.path);
+  std::string names;
+  for (const auto &[name, range] : program.ranges) {
+    names += " --set " + name + "=" + std::to_string(range.most);
+  }
+  message.notes.push_back("a program of fixed sizes has it:" + names);
+  return false;
+}
+
 ImportedProgram Importer::run() {
   values.resize(program.values.size());
   weightOf.assign(program.values.size(), -1);
@@ -241,6 +277,11 @@ ImportedProgram Importer::run() {
     results.push_back(values[output.value]);
   }
   func::ReturnOp::create(builder, imported.module->getLoc(), results);
+  if (program.sequences && !setRanges(imported)) {
+    imported.operations.clear();
+    imported.module = {};
+    imported.mistake = std::move(mistake);
+  }
   return imported;
 }
 

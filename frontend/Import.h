@@ -16,8 +16,8 @@ namespace hova::frontend {
 
 /// What a builder of an operator got wrong, which no description can.
 struct BuilderMistake {
-  /// Whether a plugin brings the operator.
-  bool isOfPlugin = false;
+  /// Whether the description or a plugin is to blame, and not hova.
+  bool isRejected = false;
   /// For whoever wrote the description: its place, and the path of the layer.
   reader::Message message;
 };

@@ -162,7 +162,10 @@ void SpecReader::readParameterObject(const Node &node, ParameterSpec &parameter,
     }
   }
   const Node *initial = node.get("default");
-  if (!initial) {
+  if (!initial && parameter.minimum && parameter.maximum && !values) {
+    parameter.isRange = true;
+    parameter.value.node = &node;
+  } else if (!initial) {
     missing(node, "default", "missing key \"default\" in a parameter");
   } else if (auto value = parameterValue(*initial, scope, parameter.values)) {
     parameter.value = std::move(*value);

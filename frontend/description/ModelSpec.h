@@ -64,8 +64,8 @@ struct Setting {
 
 /// What is said of a dimension that is left open.
 constexpr const char *dimensionHint =
-    "shapes are fixed when a model is compiled: name a parameter, such as "
-    "\"batch\", in the shape, and choose it with --set batch=8";
+    "name a parameter, such as \"batch\", in the shape, and choose it with "
+    "--set batch=8, or --set batch=1..8 for any number of these";
 
 /// Where a value is read.
 struct ValueUse {
@@ -96,6 +96,9 @@ struct ParameterSpec {
   std::vector<Scalar> values;
   std::optional<double> minimum;
   std::optional<double> maximum;
+  /// Whether every value from `minimum` to `maximum` may come in a run: there
+  /// is no default.
+  bool isRange = false;
 
   /// Why the parameter cannot have the value `given`; empty if it can.
   std::string problemWith(const Scalar &given) const;

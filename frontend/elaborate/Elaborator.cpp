@@ -50,8 +50,13 @@ Elaborator::run(const std::vector<ParameterOverride> &overrides) {
   for (const InputSpec &input : spec.inputs) {
     addInput(input, environment);
   }
+  checkRanges();
   expandLayers(spec.layers, environment);
   addOutputs(environment);
+  if (!rangeRead.empty()) {
+    diagnostics.error(spec.findParameter(rangeRead)->nameRange,
+                      readsRange(rangeRead));
+  }
   if (!diagnostics.hasErrors()) {
     checkUnusedWeights();
     checkConstantOutputs();

@@ -97,6 +97,20 @@ private:
   bool checkParameter(const ParameterSpec &parameter, const Scalar &value,
                       const std::string &prefix);
   void addInput(const InputSpec &input, Environment &environment);
+  // Parameters that are ranges (Ranges.cpp).
+  /// Whether a command line gives a range.
+  static bool isRange(const ParameterOverride &given);
+  /// The largest value of a range: that of a command line, or (null) of the
+  /// parameter itself. Nothing after a mistake.
+  std::optional<Scalar> largestOf(const ParameterSpec &parameter,
+                                  const ParameterOverride *given);
+  /// The name of the range that an input's dimension is; empty: it is none.
+  std::string rangeNameOf(const Setting &dimension) const;
+  /// Says what the axes of an input that are ranges are of.
+  void addRangedAxes(const InputSpec &input, const ValueType &type);
+  /// Whether the sizes that every input says of sequences agree.
+  void checkRanges();
+
   void checkOutput(const ValueUse &use, ValueRef value);
   void addOutputs(const Environment &environment);
   void checkUnusedWeights();
@@ -224,6 +238,12 @@ private:
   /// Paths of layers that a mistake has kept from being built.
   std::set<std::string, std::less<>> unbuilt;
   ConstantBudget constantBudget;
+  /// A range that something else than the shape of an input has read.
+  mutable std::string rangeRead;
+  /// The ranges that axes of inputs are, by their number; and where an input
+  /// says them.
+  std::array<std::string, 2> axisRanges;
+  std::array<const reader::Node *, 2> axisNodes = {};
   /// Those that were computed, by what makes them.
   std::map<std::string, ConstantPtr, std::less<>> constants;
   const int64_t mostUnits;

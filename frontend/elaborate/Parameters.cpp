@@ -141,7 +141,11 @@ void Elaborator::fillParameters(
   for (const ParameterSpec &parameter : spec.parameters) {
     std::optional<Scalar> value;
     auto overriding = given.find(parameter.name);
-    if (overriding != given.end()) {
+    const ParameterOverride *override =
+        overriding == given.end() ? nullptr : overriding->second;
+    if (override ? isRange(*override) : parameter.isRange) {
+      value = largestOf(parameter, override);
+    } else if (overriding != given.end()) {
       value = overridden(parameter, *overriding->second);
     } else if (dependsOnKnown(parameter.value)) {
       value = evaluate(parameter.value, environment);
@@ -175,7 +179,10 @@ void Elaborator::addInput(const InputSpec &input, Environment &environment) {
                : input.dtype == "bool" ? DType::Bool
                                        : DType::F32;
   for (const Setting &dimension : input.shape) {
-    std::optional<int64_t> size = integer(dimension, environment);
+    std::string range = rangeNameOf(dimension);
+    std::optional<int64_t> size = range.empty()
+                                      ? integer(dimension, environment)
+                                      : program->ranges.at(range).most;
     if (!size) {
       return;
     }
@@ -193,6 +200,7 @@ void Elaborator::addInput(const InputSpec &input, Environment &environment) {
   if (!checkSize(type.shape, *input.node)) {
     return;
   }
+  addRangedAxes(input, type);
   ProgramInput added;
   added.name = input.name;
   if (input.range) {

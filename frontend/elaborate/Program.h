@@ -163,6 +163,23 @@ struct ConstantTable {
 };
 using ConstantPtr = std::shared_ptr<const ConstantTable>;
 
+/// The sizes that a parameter may have from run to run.
+struct SizeRange {
+  int64_t least = 1;
+  int64_t most = 1;
+  /// Of the parameter; empty where the size is fixed.
+  std::string name = {};
+
+  /// `1 to 512`.
+  std::string str() const;
+};
+
+/// The sequences of a run: how many items there are, and the tokens of one. A
+/// size that is fixed has one value.
+struct SequenceSizes {
+  SizeRange items, length;
+};
+
 struct ProgramInput {
   std::string name;
   int value = -1;
@@ -178,7 +195,12 @@ struct ProgramOutput {
 struct Program {
   std::string name;
   std::shared_ptr<const reader::Source> source;
+  /// Those that are ranges have their largest value.
   std::map<std::string, Scalar> parameters;
+  /// The parameters that are ranges.
+  std::map<std::string, SizeRange, std::less<>> ranges;
+  /// What they are of; nothing where every size is fixed.
+  std::optional<SequenceSizes> sequences;
   std::vector<ProgramInput> inputs;
   std::vector<ProgramOutput> outputs;
   std::vector<ProgramValue> values;
@@ -241,6 +263,9 @@ std::unique_ptr<Program>
 elaborate(const ModelSpec &spec,
           const std::vector<ParameterOverride> &overrides,
           reader::Diagnostics &diagnostics, int64_t units = maxUnits);
+
+/// That the range `name` is read where a size has to be known.
+std::string readsRange(const std::string &name);
 
 /// `NAME=VALUE` as an override; no value if there is no `=`.
 std::optional<ParameterOverride> parseOverride(std::string_view text);

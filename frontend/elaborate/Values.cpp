@@ -139,6 +139,9 @@ Lookup Elaborator::lookup(const Environment &environment) const {
       }
     }
     auto parameter = program->parameters.find(std::string(name));
+    if (program->ranges.count(name)) {
+      rangeRead = name;
+    }
     return parameter == program->parameters.end() ? nullptr
                                                   : &parameter->second;
   };
@@ -160,6 +163,11 @@ std::optional<Scalar> Elaborator::evaluate(const Setting &setting,
       setting.expression->evaluate(lookup(environment), failure);
   if (!value) {
     errorInside(*setting.node, failure);
+  }
+  if (!rangeRead.empty()) {
+    error(*setting.node, readsRange(rangeRead));
+    rangeRead.clear();
+    return std::nullopt;
   }
   return value;
 }

@@ -145,9 +145,9 @@ INSTANTIATE_TEST_SUITE_P(
                 "note: did you mean \"i64\"?", "\"i64\""},
         Foreign{input(R"("shape": [-1, 4], "dtype": "i64")"), "got -1\n"},
         Foreign{input(R"("shape": [-1, 4], "dtype": "i64")"),
-                "note: shapes are fixed when a model is compiled: name a "
-                "parameter, such as \"batch\", in the shape, and choose it "
-                "with --set batch=8"},
+                "note: name a parameter, such as \"batch\", in the shape, and "
+                "choose it with --set batch=8, or --set batch=1..8 for any "
+                "number of these"},
         Foreign{input(R"("shape": [null, 4], "dtype": "i64")"),
                 "choose it with --set batch=8"},
         Foreign{input(R"("shape": ["batch", 4], "dtype": "i64")"),

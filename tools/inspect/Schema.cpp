@@ -205,8 +205,11 @@ Value parameterSchema() {
                                 {"min", Object{{"type", "number"}}},
                                 {"max", Object{{"type", "number"}}}},
                          {"default"});
+  Object size{{"type", "integer"}, {"minimum", 1}};
+  Value range = closed(Object{{"min", Object(size)}, {"max", Object(size)}},
+                       {"min", "max"});
   return Object{{"anyOf", Array{reference("scalar"), std::move(list),
-                                std::move(object)}}};
+                                std::move(object), std::move(range)}}};
 }
 
 Value inputSchema() {

@@ -372,7 +372,7 @@ static int reportMistake(const ImportedProgram &imported,
   reader::Message message = imported.mistake->message;
   message.showPlace(source, options.color);
   errors << message.str(options.format, options.color);
-  return imported.mistake->isOfPlugin ? rejected : internalError;
+  return imported.mistake->isRejected ? rejected : internalError;
 }
 
 int runCheck(const ModelOptions &options, bool json, llvm::raw_ostream &out,

@@ -413,10 +413,22 @@ int Session::load(const frontend::ModelOptions &options, Weights weights,
       frontend::importProgram(*model.program, mlirContext);
   if (imported.mistake) {
     printAt(*model.spec->source, imported.mistake->message);
-    return imported.mistake->isOfPlugin
+    return imported.mistake->isRejected
                ? int(Rejected)
                : internalError("the description was accepted, but an operator "
                                "made no valid operation of it");
+  }
+  for (StringRef name : arguments.targets()) {
+    const TargetFacts *target = findTarget(name);
+    if (model.program->sequences && target && !target->takesRanges) {
+      std::string fixed;
+      for (const auto &[parameter, range] : model.program->ranges) {
+        fixed += " --set " + parameter + "=" + std::to_string(range.most);
+      }
+      printError("programs for --target=" + name +
+                 " have fixed sizes: give them, as by" + fixed);
+      return Rejected;
+    }
   }
   importedModule = std::move(imported.module);
   if (storage != Storage::F32 && failed(setStorage(storage))) {

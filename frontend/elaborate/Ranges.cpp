@@ -1,0 +1,188 @@
+//===- Ranges.cpp - Parameters whose value is that of a run ---------------===//
+//
+// SPDX-License-Identifier: Apache-2.0
+//
+// A parameter with a least and a largest value and no default, or one that is
+// set to `1..512`, is a range: a run may have any of its values. It is the
+// items of a run or the tokens of one, by the axis of the inputs that it stands
+// at. The program is made for the largest values. So nothing else may read it:
+// what is computed of the largest would be wrong of all others.
+//
+//===----------------------------------------------------------------------===//
+
+#include "frontend/elaborate/Elaborator.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+namespace hova::frontend {
+
+using reader::inQuotes;
+
+std::string SizeRange::str() const {
+  return std::to_string(least) + " to " + std::to_string(most);
+}
+
+std::string readsRange(const std::string &name) {
+  return "the parameter " + inQuotes(name) +
+         " is a range, which only the shapes of inputs may name: what depends "
+         "on it would differ from run to run. Fix it with --set " +
+         name + "=VALUE";
+}
+
+/// `1..512`; nothing if `text` is something else.
+static std::optional<SizeRange> parseRange(const std::string &text) {
+  size_t dots = text.find("..");
+  if (dots == std::string::npos) {
+    return std::nullopt;
+  }
+  SizeRange range;
+  auto parse = [&](size_t from, size_t to, int64_t &number) {
+    const char *end = text.data() + to;
+    auto [at, problem] = std::from_chars(text.data() + from, end, number);
+    return problem == std::errc() && at == end;
+  };
+  bool isOne =
+      parse(0, dots, range.least) && parse(dots + 2, text.size(), range.most);
+  return isOne ? std::optional(range) : std::nullopt;
+}
+
+bool Elaborator::isRange(const ParameterOverride &given) {
+  return parseRange(given.text).has_value();
+}
+
+/// Why sizes cannot be these; empty if they can.
+static std::string problemWith(const SizeRange &range) {
+  return range.least < 1 || range.most > INT32_MAX
+             ? "a range is of sizes, 1 to 2147483647"
+         : range.least > range.most ? "a range begins with its least value"
+                                    : "";
+}
+
+std::optional<Scalar> Elaborator::largestOf(const ParameterSpec &parameter,
+                                            const ParameterOverride *given) {
+  SizeRange range;
+  std::string prefix, problem;
+  if (given) {
+    range = *parseRange(given->text);
+    prefix = given->origin + " " + reader::printable(given->name) + "=" +
+             reader::printable(given->text) + ": ";
+    problem = problemWith(range);
+  } else {
+    auto isSize = [](double bound) {
+      return bound >= 1 && bound <= INT32_MAX && bound == std::floor(bound);
+    };
+    if (isSize(*parameter.minimum) && isSize(*parameter.maximum)) {
+      range = {static_cast<int64_t>(*parameter.minimum),
+               static_cast<int64_t>(*parameter.maximum)};
+      problem = problemWith(range);
+    } else {
+      problem = "a parameter without a default is a range of sizes, whole "
+                "numbers from 1 to 2147483647";
+    }
+  }
+  if (!problem.empty()) {
+    given ? diagnostics.errorElsewhere(prefix + problem)
+          : error(*parameter.value.node, problem);
+    return std::nullopt;
+  }
+  for (int64_t bound : {range.least, range.most}) {
+    if (!checkParameter(parameter, Scalar::ofInteger(bound), prefix)) {
+      return std::nullopt;
+    }
+  }
+  // One value alone is no range.
+  range.name = parameter.name;
+  if (range.least < range.most) {
+    program->ranges[parameter.name] = range;
+  }
+  return Scalar::ofInteger(range.most);
+}
+
+std::string Elaborator::rangeNameOf(const Setting &dimension) const {
+  if (!dimension.expression ||
+      !dimension.node->is(reader::Node::Kind::String) ||
+      !program->ranges.count(dimension.node->text)) {
+    return "";
+  }
+  return dimension.node->text;
+}
+
+void Elaborator::addRangedAxes(const InputSpec &input, const ValueType &type) {
+  for (size_t axis = 0; axis < input.shape.size(); ++axis) {
+    std::string range = rangeNameOf(input.shape[axis]);
+    if (range.empty()) {
+      continue;
+    }
+    if (axis >= axisRanges.size()) {
+      error(*input.shape[axis].node,
+            "a range is the first axis of inputs, the items of a run, or the "
+            "second, the tokens of one");
+      continue;
+    }
+    const std::string &known = axisRanges[axis];
+    if (!known.empty() && known != range) {
+      error(*input.shape[axis].node,
+            "the inputs have two ranges as axis " + std::to_string(axis) +
+                ", " + inQuotes(known) + " and " + inQuotes(range));
+    }
+    if (axisRanges[1 - axis] == range) {
+      error(*input.shape[axis].node, "the range " + inQuotes(range) +
+                                         " is the items of a run at one "
+                                         "axis and their tokens at another");
+    }
+    axisRanges[axis] = range;
+    axisNodes[axis] = input.node;
+  }
+}
+
+void Elaborator::checkRanges() {
+  if (program->ranges.empty() || diagnostics.hasErrors()) {
+    return;
+  }
+  for (const auto &[name, range] : program->ranges) {
+    if (name != axisRanges[0] && name != axisRanges[1]) {
+      const ParameterSpec *parameter = spec.findParameter(name);
+      diagnostics.error(parameter->nameRange,
+                        "the parameter " + inQuotes(name) +
+                            " is a range, and no input has it as an axis");
+      return;
+    }
+  }
+  std::optional<int64_t> items, length;
+  for (const InputSpec &input : spec.inputs) {
+    auto found = std::find_if(
+        program->inputs.begin(), program->inputs.end(),
+        [&](const ProgramInput &other) { return other.name == input.name; });
+    if (found == program->inputs.end()) {
+      continue;
+    }
+    const Shape &shape = program->values[found->value].type.shape;
+    if (shape.size() < 2) {
+      error(*input.node, "beside a range every input is [items, tokens] or "
+                         "[items, tokens, width]");
+      return;
+    }
+    items = items.value_or(shape[0]);
+    length = length.value_or(shape[1]);
+    auto nameOf = [&](size_t axis) { return rangeNameOf(input.shape[axis]); };
+    bool agrees = shape[0] == *items && shape[1] == *length &&
+                  nameOf(0) == axisRanges[0] && nameOf(1) == axisRanges[1];
+    if (shape.size() > 3 || !agrees) {
+      error(*input.node, "beside a range all inputs have the same items and "
+                         "tokens, as their first two axes, and three axes at "
+                         "most");
+      return;
+    }
+  }
+  auto sizeOf = [&](size_t axis, int64_t fixed) {
+    return axisRanges[axis].empty() ? SizeRange{fixed, fixed}
+                                    : program->ranges.at(axisRanges[axis]);
+  };
+  if (items && length) {
+    program->sequences = {sizeOf(0, *items), sizeOf(1, *length)};
+  }
+}
+
+} // namespace hova::frontend

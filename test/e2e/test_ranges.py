@@ -1,0 +1,138 @@
+# ===- test_ranges.py - One program for every length and number of items --------=== #
+# SPDX-License-Identifier: Apache-2.0
+"""A program with ranges gives each item what the program of that length alone gives it, bit for bit: whatever stands
+beside it, padded or packed, on any number of threads, and after runs of other sizes.
+
+The judge is the program that is compiled for one size: its code knows nothing of ranges."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+HOVA = Path(os.environ.get("HOVA_BUILD", ROOT / "build")) / "bin/hova"
+sys.path.insert(0, str(ROOT / "tools/python"))
+import hova  # noqa: E402
+
+VOCAB, WIDTH, LENGTH, ITEMS = 50, 48, 75, 6
+
+
+def encoder(attention, tail, outputs, **inputs):
+    """Two layers, and what a task does with them."""
+    layer = [
+        {"name": "attn", "op": "multi_head_attention", "input": "x", "heads": 3, **attention},
+        {"name": "sum1", "op": "add", "inputs": ["x", "attn"]},
+        {"name": "norm1", "op": "layer_norm", "input": "sum1", "eps": 1e-5},
+        {"name": "ffn", "op": "feed_forward", "input": "norm1", "hidden": 100, "activation": "gelu_erf"},
+        {"name": "sum2", "op": "add", "inputs": ["norm1", "ffn"]},
+    ]
+    names = ["x", *inputs]
+    return {
+        "hova": 1,
+        "name": "ranged",
+        "parameters": {"length": {"min": 1, "max": LENGTH}, "items": {"min": 1, "max": ITEMS}},
+        "inputs": {"tokens": {"shape": ["items", "length"], "dtype": "i32", "range": [0, VOCAB]}, **inputs},
+        "blocks": {"layer": {"inputs": names, "layers": layer, "output": "sum2"}},
+        "layers": [
+            {"name": "words", "op": "embedding", "input": "tokens", "vocab": VOCAB, "width": WIDTH},
+            {"name": "placed", "op": "positions", "input": "words", "kind": "learned", "length": 80},
+            {"name": "encoder", "block": "layer", "repeat": 2, "inputs": {"x": "placed", **{name: name for name in inputs}}},
+            *tail,
+        ],
+        "outputs": outputs,
+    }
+
+
+MASK = {"mask": {"shape": ["items", "length"], "dtype": "bool"}}
+MODELS = {
+    "no mask": encoder({}, [], {"y": "encoder"}),
+    "key_valid, first token": encoder(
+        {"key_valid": "mask"},
+        [{"name": "first", "op": "pool", "input": "encoder", "kind": "first"}, {"name": "out", "op": "linear", "input": "first", "width": 70}],
+        {"y": "encoder", "z": "out"},
+        **MASK,
+    ),
+    "mean of valid tokens": encoder(
+        {"key_valid": "mask"}, [{"name": "mean", "op": "pool", "input": "encoder", "kind": "mean", "valid": "mask"}], {"z": "mean"}, **MASK
+    ),
+    "mean, causal": encoder({"causal": True}, [{"name": "mean", "op": "pool", "input": "encoder", "kind": "mean"}], {"y": "encoder", "z": "mean"}),
+    "last token, a window": encoder(
+        {"keep": "key <= query and query - key < 9", "key_valid": "mask"},
+        [{"name": "last", "op": "pool", "input": "encoder", "kind": "last", "valid": "mask"}],
+        {"y": "encoder", "z": "last"},
+        **MASK,
+    ),
+    "distances, shared keys": encoder({"score": "score - 0.1 * abs(query - key)", "key_value_heads": 1}, [], {"y": "encoder"}),
+    "weights without softmax": encoder({"score": "max(score, 0)", "normalize": "sum"}, [], {"y": "encoder"}),
+}
+WAYS = {"native": (), "x86-64-v3 bf16": ("--march=x86-64-v3", "--dtype=bf16")}
+
+
+def compiled(folder, model, name, *options):
+    folder.mkdir(exist_ok=True)
+    (folder / "model.json").write_text(json.dumps(model))
+    words = [HOVA, "compile", folder / "model.json", "--emit=lib", "--quiet", *options, "-o", folder / name]
+    done = subprocess.run([str(word) for word in words], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return folder / f"{name}.so"
+
+
+class Case:
+    """A model with ranges, and the programs of one length that judge it."""
+
+    def __init__(self, folder, model, options):
+        self.folder, self.model, self.options = folder, model, options
+        self.library = compiled(folder, model, "ranged", *options)
+        self.fixed = {}
+
+    def alone(self, item):
+        """What the program of the item's length gives."""
+        length = len(item["tokens"])
+        if length not in self.fixed:
+            # Kernels with tokens in lanes, which short sequences have, add in another order.
+            words = (f"--set=length={length}", "--set=items=1", "--without=hova-form-sequence-kernels")
+            library = compiled(self.folder, self.model, f"fixed{length}", *self.options, *words)
+            self.fixed[length] = hova.load(library, threads=1)
+        return {name: y[0] for name, y in self.fixed[length]({name: x[None] for name, x in item.items()}).items()}
+
+    def draw(self, random, length):
+        item = {"tokens": random.integers(0, VOCAB, length, dtype=np.int32)}
+        if "mask" in self.model["inputs"]:
+            item["mask"] = random.random(length) < 0.7
+            item["mask"][random.integers(length)] = True
+        return item
+
+
+@pytest.fixture(params=[(model, way) for model in MODELS for way in WAYS], ids=lambda param: f"{param[0]}, {param[1]}")
+def case(request, tmp_path):
+    model, way = request.param
+    return Case(tmp_path, MODELS[model], WAYS[way])
+
+
+def same(found, expected):
+    return found.shape == expected.shape and found.tobytes() == expected.tobytes()
+
+
+def test_items_are_what_they_are_alone(case):
+    random = np.random.default_rng(3)
+    lengths = [1, 13, 33, LENGTH]
+    for threads in (1, 3, 16):
+        model = hova.load(case.library, threads=threads)
+        for _ in range(4):
+            items = [case.draw(random, int(random.choice(lengths))) for _ in range(random.integers(1, ITEMS + 1))]
+            packed = model({name: [item[name] for item in items] for name in items[0]})
+            for number, item in enumerate(items):
+                for name, expected in case.alone(item).items():
+                    assert same(packed[name][number], expected), (threads, [len(item["tokens"]) for item in items], number, name)
+        # As arrays [items, tokens].
+        length = int(random.choice(lengths))
+        items = [case.draw(random, length) for _ in range(random.integers(1, ITEMS + 1))]
+        together = model({name: np.stack([item[name] for item in items]) for name in items[0]})
+        for number, item in enumerate(items):
+            for name, expected in case.alone(item).items():
+                assert same(together[name][number], expected), (threads, length, len(items), number, name)

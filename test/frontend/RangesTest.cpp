@@ -1,0 +1,158 @@
+//===- RangesTest.cpp - Parameters whose value is that of a run -----------===//
+//
+// SPDX-License-Identifier: Apache-2.0
+//
+//===----------------------------------------------------------------------===//
+
+#include "TestModel.h"
+
+#include <gtest/gtest.h>
+
+using namespace hova::frontend;
+using namespace hova::test;
+
+namespace {
+
+/// A description whose parameters, inputs and layers are these.
+std::string described(
+    const std::string &parameters =
+        R"("length": {"min": 1, "max": 512}, "items": {"min": 2, "max": 32})",
+    const std::string &inputs = R"("x": {"shape": ["items", "length", 8]})",
+    const std::string &layers =
+        R"({"name": "y", "op": "linear", "input": "x", "width": 4})") {
+  return R"({"hova": 1, "name": "m", "parameters": {)" + parameters +
+         "},\n \"inputs\": {" + inputs + "},\n \"layers\": [" + layers +
+         "],\n \"outputs\": {\"o\": \"y\"}}";
+}
+
+std::vector<ParameterOverride> set(const std::vector<std::string> &texts) {
+  std::vector<ParameterOverride> overrides;
+  for (const std::string &text : texts) {
+    overrides.push_back(*parseOverride(text));
+  }
+  return overrides;
+}
+
+using Bounds = std::array<int64_t, 4>;
+
+Bounds boundsOf(const Read &read) {
+  const auto &[items, length] = *read.program->sequences;
+  return {items.least, items.most, length.least, length.most};
+}
+
+TEST(Ranges, AreItemsAndTokensByTheirAxis) {
+  Read read(described());
+  ASSERT_TRUE(read.program) << read.printed();
+  EXPECT_EQ(boundsOf(read), (Bounds{2, 32, 1, 512}));
+  EXPECT_EQ(read.program->sequences->items.name, "items");
+  EXPECT_EQ(read.program->sequences->length.name, "length");
+  // The program is that of the largest sizes.
+  EXPECT_EQ(read.type("y"), "f32 [32, 512, 4]");
+}
+
+TEST(Ranges, AreFixedByAValue) {
+  Read one(described(), set({"length=7"}));
+  ASSERT_TRUE(one.program) << one.printed();
+  EXPECT_EQ(boundsOf(one), (Bounds{2, 32, 7, 7}));
+  EXPECT_EQ(one.program->sequences->length.name, "");
+  Read both(described(), set({"length=7", "items=3..3"}));
+  ASSERT_TRUE(both.program) << both.printed();
+  EXPECT_FALSE(both.program->sequences);
+  EXPECT_EQ(both.type("y"), "f32 [3, 7, 4]");
+}
+
+TEST(Ranges, AreGivenOfAnyParameter) {
+  Read read(described(R"("length": 16, "items": 1)"),
+            set({"items=1..5", "length=3..9"}));
+  ASSERT_TRUE(read.program) << read.printed();
+  EXPECT_EQ(boundsOf(read), (Bounds{1, 5, 3, 9}));
+}
+
+struct Wrong {
+  std::string text;
+  std::vector<std::string> overrides;
+  std::string message;
+};
+
+class WrongRanges : public testing::TestWithParam<Wrong> {};
+
+TEST_P(WrongRanges, AreRejectedAtTheirPlace) {
+  Read read(GetParam().text, set(GetParam().overrides));
+  EXPECT_FALSE(read.program);
+  EXPECT_NE(read.printed().find(GetParam().message), std::string::npos)
+      << read.printed();
+  EXPECT_EQ(read.diagnostics.mistakes(), 1u) << read.printed();
+}
+
+const std::string fixed = R"("length": 16, "items": 1)";
+const std::string ranges = R"("length": {"min": 1, "max": 9}, "items": 1)";
+const std::string x = R"("x": {"shape": ["items", "length", 8]})";
+
+INSTANTIATE_TEST_SUITE_P(
+    Descriptions, WrongRanges,
+    testing::Values(
+        Wrong{described(fixed),
+              {"length=0..9"},
+              "--set length=0..9: a range is of sizes, 1 to 2147483647"},
+        Wrong{described(fixed),
+              {"length=9..3"},
+              "--set length=9..3: a range begins with its least value"},
+        Wrong{described(),
+              {"length=1..513"},
+              "--set length=1..513: parameter \"length\" must be at most 512"},
+        Wrong{
+            described(R"("length": {"min": 1, "max": 1.5}, "items": 1)"),
+            {},
+            "model.json:1:51: error: a parameter without a default is a range"},
+        Wrong{described(R"("length": {"min": 1}, "items": 1)"),
+              {},
+              "missing key \"default\" in a parameter"},
+        Wrong{described(ranges + R"(, "half": "length // 2")"),
+              {},
+              "error: the parameter \"length\" is a range, which only the "
+              "shapes of inputs may name"},
+        Wrong{
+            described(ranges, R"("x": {"shape": ["items", "length + 1", 8]})"),
+            {},
+            "error: the parameter \"length\" is a range"},
+        Wrong{
+            described(
+                ranges, x,
+                R"({"name": "y", "op": "linear", "input": "x", "width": "length"})"),
+            {},
+            "error: the parameter \"length\" is a range"},
+        Wrong{
+            described(
+                ranges, x,
+                R"({"name": "y", "op": "attention", "query": "x", "key": "x", "value": "x", "heads": 2,
+                            "score": "score / length"})"),
+            {},
+            "the parameter \"length\" is a range"},
+        Wrong{described(
+                  R"("length": 4, "items": 1, "depth": {"min": 1, "max": 9})"),
+              {},
+              "the parameter \"depth\" is a range, and no input has it as an "
+              "axis"},
+        Wrong{described(ranges, R"("x": {"shape": ["items", 4, "length"]})"),
+              {},
+              "a range is the first axis of inputs, the items of a run, or the "
+              "second, the tokens of one"},
+        Wrong{
+            described(ranges, R"("x": {"shape": ["length", "length", 8]})"),
+            {},
+            "the range \"length\" is the items of a run at one axis and their "
+            "tokens at another"},
+        Wrong{
+            described(
+                R"("length": {"min": 1, "max": 9}, "more": {"min": 1, "max": 9}, "items": 1)",
+                x + R"(, "z": {"shape": ["items", "more", 8]})"),
+            {},
+            "the inputs have two ranges as axis 1, \"length\" and \"more\""},
+        Wrong{described(ranges, x + R"(, "z": {"shape": ["items", 9, 8]})"),
+              {},
+              "beside a range all inputs have the same items and tokens"},
+        Wrong{described(ranges, x + R"(, "z": {"shape": [8]})"),
+              {},
+              "beside a range every input is [items, tokens]"}));
+
+} // namespace
