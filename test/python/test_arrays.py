@@ -58,7 +58,7 @@ def fields(tensor):
 
 def test_the_declarations_are_those_of_the_header(tmp_path):
     """Sizes and places of fields, and numbers, as the C compiler has them."""
-    names = {"Tensor": "hova_tensor", "TensorInfo": "hova_tensor_info", "Program": "hova_program", "Options": "hova_options"}
+    names = {"Tensor": "hova_tensor", "TensorInfo": "hova_tensor_info", "Program": "hova_program", "Options": "hova_options", "Ranges": "hova_ranges"}
     spelled = {"device_type": "device.device_type", "device_id": "device.device_id"}
     spelled |= {name: f"dtype.{name}" for name in ("code", "bits", "lanes")}
     lines = ['#include "runtime/hova_runtime.h"', f"_Static_assert(HOVA_ABI_VERSION == {_interface.ABI_VERSION}, \"\");"]

@@ -109,7 +109,7 @@ WRONG = {
 FOREIGN = """
 #include "runtime/hova_runtime.h"
 static int64_t dims[2] = {1, 2};
-static hova_tensor_info info = {"x", HOVA_F32, 2, dims, 0, 0};
+static hova_tensor_info info = {"x", HOVA_F32, 2, dims, 0, 0, HOVA_FIXED};
 static hova_program program = {HOVA_ABI_VERSION, 0, "m", 0, 1, 1, &info, &info};
 static uint32_t abi = HOVA_ABI_VERSION;
 static int is_there = 1;
@@ -118,6 +118,7 @@ uint32_t m_abi_version(void) { return abi; }
 const hova_program *m_program(void) { return is_there ? &program : 0; }
 hova_status m_create(const hova_options *options, hova_context **context) { (void)options; (void)context; return HOVA_FAULT; }
 void m_run(void) {}
+void m_run_packed(void) {}
 void m_destroy(void) {}
 void m_message(void) {}
 """

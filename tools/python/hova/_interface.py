@@ -48,11 +48,29 @@ class TensorInfo(ctypes.Structure):
         ("dims", ctypes.POINTER(ctypes.c_int64)),
         ("lower", ctypes.c_int64),
         ("upper", ctypes.c_int64),
+        ("extent", ctypes.c_int32),
+    ]
+
+
+# The axes that are ranges, by hova_extent.
+EXTENTS = ((), ("items",), ("items", "tokens"))
+
+
+class Ranges(ctypes.Structure):
+    """hova_ranges: the sizes that a program may be run with."""
+
+    _fields_ = [
+        ("least_items", ctypes.c_int64),
+        ("most_items", ctypes.c_int64),
+        ("least_tokens", ctypes.c_int64),
+        ("most_tokens", ctypes.c_int64),
+        ("items", ctypes.c_char_p),
+        ("tokens", ctypes.c_char_p),
     ]
 
 
 class Program(ctypes.Structure):
-    """The start of hova_program."""
+    """hova_program."""
 
     _fields_ = [
         ("abi", ctypes.c_uint32),
@@ -75,6 +93,13 @@ class Program(ctypes.Structure):
         ("values", ctypes.c_void_p),
         ("compiler", ctypes.c_char_p),
         ("dtype", ctypes.c_char_p),
+        ("num_parts", ctypes.c_uint32),
+        ("num_weights", ctypes.c_uint32),
+        ("parts", ctypes.c_void_p),
+        ("weights", ctypes.c_void_p),
+        ("alternative", ctypes.c_void_p),
+        ("bill", ctypes.c_char_p),
+        ("ranges", ctypes.POINTER(Ranges)),
     ]
 
 
@@ -101,6 +126,7 @@ FUNCTIONS: dict[str, tuple[tuple[Any, ...], Any]] = {
     "program": ((), ctypes.POINTER(Program)),
     "create": ((ctypes.c_void_p, ctypes.c_void_p), ctypes.c_int),
     "run": ((ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p), ctypes.c_int),
+    "run_packed": ((ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p), ctypes.c_int),
     "destroy": ((ctypes.c_void_p,), None),
     "message": ((ctypes.c_void_p,), ctypes.c_char_p),
 }

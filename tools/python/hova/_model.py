@@ -21,6 +21,7 @@ from ._interface import TYPES
 from ._library import prefix_of
 from ._results import library_named, library_of, new_array
 from ._runtime import Context, Library
+from ._sequences import Sizes, pack, sizes_of
 
 
 class Tensor(NamedTuple):
@@ -28,8 +29,9 @@ class Tensor(NamedTuple):
 
     name: str
     dtype: str  # as NumPy calls it: "float32", "int32", "int64", "bool"
-    shape: tuple[int, ...]
+    shape: tuple[int, ...]  # of a model with ranges the largest
     range: tuple[int, int] | None
+    axes: tuple[str, ...] = ()  # what each axis is: "items" or "tokens" of a range, or "" where its size is fixed
 
 
 # The path of a library, and what `load` was given with it.
@@ -52,6 +54,7 @@ class Model:
         self.weight_bytes = library.weight_bytes
         self.inputs = tuple(Tensor(*one) for one in library.inputs)
         self.outputs = tuple(Tensor(*one) for one in library.outputs)
+        self.ranges = library.ranges
         self._free: LifoQueue[Context | None] = LifoQueue()
         for context in contexts:
             self._free.put(context)
@@ -68,15 +71,23 @@ class Model:
         name, or the arrays in `out`, which are written where they are. New ones are of the library of the inputs, or
         of `like`, the name of a module with `from_dlpack` ("numpy", "torch"). Error: an array does not fit; then nothing
         was written.
+
+        A model with `ranges` takes any number of items and tokens in them: arrays [items, tokens], or lists that have
+        an array [tokens] for each item, which need not be of one length. Then results of tokens are such lists, too.
         """
         given = self._in_order(inputs, named)
+        sizes = sizes_of(self.inputs, given) if self.ranges else None
+        if sizes:
+            given = [pack(tensor, sizes, value) for tensor, value in zip(self.inputs, given)]
+        for tensor, array in zip(self.inputs, given):
+            _check_array("input", tensor, array, sizes)
         library = library_of(given) if like is None else library_named(like)
-        results = self._results(out, library, given)
+        results = self._results(out, library, given, sizes)
         context = self._free.get()
         try:
             if context is None:
                 raise Error(f"the model '{self.name}' is closed")
-            context.run(given, list(results.values()))
+            context.run(given, list(results.values()), sizes.lengths if sizes else None)
         finally:
             self._free.put(context)
             if self._is_closed:
@@ -85,6 +96,8 @@ class Model:
             for name in results.keys() - (out or {}).keys():
                 if isinstance(results[name], np.ndarray):
                     results[name] = library.from_dlpack(results[name])
+        if sizes and sizes.lengths is not None:
+            results = {tensor.name: sizes.split(tensor, results[tensor.name]) for tensor in self.outputs}
         return results
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -95,8 +108,6 @@ class Model:
 
     def _in_order(self, inputs: tuple[Any, ...], named: Mapping[str, Any]) -> list[Any]:
         if inputs and len(inputs) == len(self.inputs) and not named and not isinstance(inputs[0], Mapping):
-            for tensor, array in zip(self.inputs, inputs):
-                _check_array("input", tensor, array)
             return list(inputs)
         names = [tensor.name for tensor in self.inputs]
         if len(inputs) == 1 and isinstance(inputs[0], Mapping):
@@ -110,24 +121,22 @@ class Model:
                 raise Error(f"the model has inputs {', '.join(names)}; '{name}' is given twice")
         given |= named
         _check_names("input", given, names, complete=True)
-        for tensor in self.inputs:
-            _check_array("input", tensor, given[tensor.name])
         return [given[name] for name in names]
 
-    def _results(self, out: Mapping[str, Any] | None, library: Any, given: list[Any]) -> dict[str, Any]:
+    def _results(self, out: Mapping[str, Any] | None, library: Any, given: list[Any], sizes: Sizes | None) -> dict[str, Any]:
+        def made(tensor: Tensor) -> Any:
+            return new_array(library, given, sizes.shape(tensor) if sizes else tensor.shape, tensor.dtype)
+
         if out is None:
-            return {tensor.name: new_array(library, given, tensor.shape, tensor.dtype) for tensor in self.outputs}
+            return {tensor.name: made(tensor) for tensor in self.outputs}
         names = [tensor.name for tensor in self.outputs]
         if not isinstance(out, Mapping):
             raise Error(f"'out' expects a dict of arrays by name, as {{'{names[0]}': array}}, got {type(out).__name__}")
         _check_names("output", out, names, complete=False)
         for tensor in self.outputs:
             if tensor.name in out:
-                _check_array("output", tensor, out[tensor.name])
-        return {
-            tensor.name: out[tensor.name] if tensor.name in out else new_array(library, given, tensor.shape, tensor.dtype)
-            for tensor in self.outputs
-        }
+                _check_array("output", tensor, out[tensor.name], sizes)
+        return {tensor.name: out[tensor.name] if tensor.name in out else made(tensor) for tensor in self.outputs}
 
     def close(self) -> None:
         """Gives threads and memory back when the runs of now have ended; later calls are an Error."""
@@ -147,9 +156,13 @@ class Model:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self.close()
 
+    def _size(self, size: int, axis: str) -> str:
+        least = self.ranges[axis][0] if axis in self.ranges else size
+        return str(size) if least == size else f"{least} to {size}"
+
     def __repr__(self) -> str:
         def signature(tensors: tuple[Tensor, ...]) -> str:
-            return ", ".join(f"{one.name}: {one.dtype}{list(one.shape)}" for one in tensors)
+            return ", ".join(f"{one.name}: {one.dtype}[{', '.join(map(self._size, one.shape, one.axes or [''] * len(one.shape)))}]" for one in tensors)
 
         return f"<hova.Model {self.name}({signature(self.inputs)}) -> {signature(self.outputs)}>"
 
@@ -158,12 +171,13 @@ class Model:
 _DTYPES = {name: np.dtype(name) for name in TYPES if name != "bfloat16"}
 
 
-def _check_array(role: str, tensor: Tensor, array: Any) -> None:
+def _check_array(role: str, tensor: Tensor, array: Any, sizes: Sizes | None) -> None:
     """What NumPy knows of an array and has a function for; the rest, and arrays of others, the model checks itself."""
-    if isinstance(array, np.ndarray) and array.dtype == _DTYPES.get(tensor.dtype) and array.flags.carray and array.shape == tensor.shape:
+    shape = sizes.shape(tensor) if sizes else tensor.shape
+    if isinstance(array, np.ndarray) and array.dtype == _DTYPES.get(tensor.dtype) and array.flags.carray and array.shape == shape:
         return
     place = f"{role} '{tensor.name}' expects"
-    makes = f'numpy.empty({list(tensor.shape)}, "{tensor.dtype}") makes it'
+    makes = f'numpy.empty({list(shape)}, "{tensor.dtype}") makes it'
     if not isinstance(array, np.ndarray):
         if hasattr(array, "__dlpack__"):
             return
@@ -176,7 +190,7 @@ def _check_array(role: str, tensor: Tensor, array: Any) -> None:
     if array.dtype.name != tensor.dtype or not array.dtype.isnative:
         found = array.dtype.name if array.dtype.name != tensor.dtype else f"{array.dtype.str}, which has its bytes in another order"
         raise Error(f"{place} {tensor.dtype}, got {found}; " + (f'array.astype("{tensor.dtype}") converts it' if role == "input" else makes))
-    if array.shape == tensor.shape and not array.flags.c_contiguous:
+    if array.shape == shape and not array.flags.c_contiguous:
         hint = "numpy.ascontiguousarray(array) copies it so" if role == "input" else makes
         raise Error(f"{place} elements row by row and without gaps; {hint}")
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from ._arrays import Views
 from ._errors import INPUT_OUTPUT, REJECTED, Error
-from ._interface import ABI_VERSION, BUSY, EXIT_STATUS, FUNCTIONS, OK, TYPES, Options, Program, TensorInfo
+from ._interface import ABI_VERSION, BUSY, EXIT_STATUS, EXTENTS, FUNCTIONS, OK, TYPES, Options, Program, TensorInfo
 
 _MESSAGE_BYTES = 4096
 # More inputs, and more axes, than any model has: beyond them a library tells nothing that could be meant.
@@ -105,8 +105,8 @@ class _File:
 # Libraries
 # ===------------------------------------------------------------------------=== #
 
-# Name, type, shape, and the range of valid integers if not all are.
-_Described = tuple[str, str, tuple[int, ...], tuple[int, int] | None]
+# Name, type, shape, the range of valid integers if not all are, and what each axis is.
+_Described = tuple[str, str, tuple[int, ...], tuple[int, int] | None, tuple[str, ...]]
 
 
 def _describe(role: str, infos: Any, count: int) -> list[_Described]:
@@ -123,7 +123,10 @@ def _describe_one(role: str, i: int, info: TensorInfo) -> _Described:
     if any(size < 0 for size in shape):
         raise Error(f"the library tells of {role} '{_text(info.name)}' the shape {list(shape)}")
     limits = None if info.lower == info.upper else (info.lower, info.upper)
-    return _text(info.name), TYPES[info.dtype], shape, limits
+    if not 0 <= info.extent < len(EXTENTS) or info.extent > info.rank:
+        raise Error(f"the library tells of {role} '{_text(info.name)}' axes that it does not have")
+    ranged = EXTENTS[info.extent]
+    return _text(info.name), TYPES[info.dtype], shape, limits, ranged + ("",) * (info.rank - len(ranged)) if ranged else ()
 
 
 class Library:
@@ -138,7 +141,8 @@ class Library:
             raise Error(
                 f"the model was compiled by another version of hova (interface {version}, expected {ABI_VERSION}): compile it again"
             )
-        self.create, self.run, self.destroy, self.message = (self._find(prefix, name) for name in ("create", "run", "destroy", "message"))
+        names = ("create", "run", "run_packed", "destroy", "message")
+        self.create, self.run, self.run_packed, self.destroy, self.message = (self._find(prefix, name) for name in names)
         told = self._find(prefix, "program")()
         if not told:
             raise Error("the library tells of no model")
@@ -151,6 +155,10 @@ class Library:
         self.weight_bytes: int = program.weight_bytes
         self.inputs = _describe("input", program.inputs, program.num_inputs)
         self.outputs = _describe("output", program.outputs, program.num_outputs)
+        self.ranges: dict[str, tuple[int, int]] = {}
+        if program.ranges:
+            ranges = program.ranges.contents
+            self.ranges = {"items": (ranges.least_items, ranges.most_items), "tokens": (ranges.least_tokens, ranges.most_tokens)}
 
     def _find(self, prefix: str, name: str) -> Any:
         try:
@@ -214,13 +222,16 @@ class Context:
         if status != OK:
             raise _failure(status, self._file.readable(_text(message.value)))
 
-    def run(self, inputs: Sequence[Any], outputs: Sequence[Any]) -> None:
-        """Runs once; arrays stand in the order of the model."""
+    def run(self, inputs: Sequence[Any], outputs: Sequence[Any], lengths: Any = None) -> None:
+        """Runs once; arrays stand in the order of the model. `lengths`: of items side by side, an array of ctypes."""
         read = Views("input", self._inputs, inputs)
         try:
             written = Views("output", self._outputs, outputs)
             try:
-                status = self._library.run(self._context, read.tensors, written.tensors)
+                if lengths is None:
+                    status = self._library.run(self._context, read.tensors, written.tensors)
+                else:
+                    status = self._library.run_packed(self._context, lengths, len(lengths), read.tensors, written.tensors)
             finally:
                 written.release()
         finally:

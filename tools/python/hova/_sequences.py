@@ -1,0 +1,79 @@
+# ===- _sequences.py - Items of any number and length ----------------------------=== #
+# SPDX-License-Identifier: Apache-2.0
+"""What a call of a model with ranges is of: arrays [items, tokens, ...], or lists of arrays [tokens, ...], one of each item."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ._errors import Error
+
+TOKENS = "tokens"
+
+
+class Sizes:
+    """The items of a call, and how many tokens each has. `lengths` is None where all have `tokens`."""
+
+    def __init__(self, items: int, tokens: int, lengths: Sequence[int] | None = None) -> None:
+        self.items, self.tokens = items, tokens
+        self.lengths = None if lengths is None else (ctypes.c_int32 * items)(*lengths)
+
+    def shape(self, tensor: Any) -> tuple[int, ...]:
+        """The shape of an input or output in the call."""
+        if not tensor.axes:
+            return tensor.shape
+        fixed = tuple(size for size, axis in zip(tensor.shape, tensor.axes) if not axis)
+        if TOKENS not in tensor.axes:
+            return (self.items, *fixed)
+        return (self.items, self.tokens, *fixed) if self.lengths is None else (sum(self.lengths), *fixed)
+
+    def split(self, tensor: Any, result: Any) -> Any:
+        """A result as the inputs are: of packed items a list, each a view."""
+        if self.lengths is None or TOKENS not in tensor.axes:
+            return result
+        ends = np.cumsum(self.lengths)
+        return [result[end - length : end] for end, length in zip(ends, self.lengths)]
+
+
+def sizes_of(tensors: Sequence[Any], given: Sequence[Any]) -> Sizes | None:
+    """The sizes that the first input says; None: of an array that is no NumPy array, which the model checks itself."""
+    for tensor, value in zip(tensors, given):
+        if TOKENS not in tensor.axes:
+            continue
+        if isinstance(value, (list, tuple)):
+            return _packed_sizes(tensor, value)
+        shape = tuple(getattr(value, "shape", ()))
+        if len(shape) != len(tensor.shape):
+            raise Error(
+                f"input '{tensor.name}' expects an array [items, tokens{', ...' if len(tensor.shape) > 2 else ''}], "
+                f"or a list with an array for each item, got shape {list(shape)}"
+            )
+        return Sizes(int(shape[0]), int(shape[1]))
+    return None
+
+
+def _packed_sizes(tensor: Any, arrays: Sequence[Any]) -> Sizes:
+    rank = len(tensor.shape) - 1
+    for number, array in enumerate(arrays):
+        if not isinstance(array, np.ndarray) or array.ndim != rank:
+            found = f"an array of {array.ndim} axes" if isinstance(array, np.ndarray) else type(array).__name__
+            raise Error(f"input '{tensor.name}' expects a list of NumPy arrays of {rank} axes, got {found} as item {number}")
+    lengths = [len(array) for array in arrays]
+    return Sizes(len(lengths), max(lengths, default=0), lengths)
+
+
+def pack(tensor: Any, sizes: Sizes, value: Any) -> Any:
+    """The array that a list of items is, side by side."""
+    if not isinstance(value, (list, tuple)):
+        return value
+    if sizes.lengths is None:
+        raise Error(f"input '{tensor.name}' is a list of items, and the first input is one array of them")
+    arrays = [np.asarray(array) for array in value]
+    lengths = [len(array) if array.ndim else -1 for array in arrays]
+    if TOKENS in tensor.axes and lengths != list(sizes.lengths):
+        raise Error(f"input '{tensor.name}' expects items of {list(sizes.lengths)} tokens, as the first input has, got {lengths}")
+    return np.concatenate(arrays) if arrays else np.empty(sizes.shape(tensor), tensor.dtype)
