@@ -1,6 +1,6 @@
 # ===- arguments.py - The options of ./dev bench -------------------------------=== #
 # SPDX-License-Identifier: Apache-2.0
-"""What the command lines of bench.py, against.py, scores.py and layers.py may say.
+"""What the command lines of bench.py, against.py, scores.py, layers.py and lengths.py may say.
 
 Run as a program, it prints the help of what follows, with nothing but Python: `./dev bench --help` answers
 before anything is built or installed.
@@ -21,6 +21,9 @@ HEADS, HEAD_WIDTH = 12, 64
 TOKENS, LONG = 512, 4096
 WINDOW = 256
 LAYER_TOKENS = (128, 512)
+# The items and tokens of lengths.py, and the largest that its program is for.
+SIZES = [(1, 1), (1, 7), (1, 16), (1, 64), (1, 100), (1, 128), (1, 256), (1, 512), (8, 7), (8, 64), (8, 128)]
+MOST_SIZES = (32, 512)
 
 
 def cpus():
@@ -81,8 +84,8 @@ def of_peers():
         description="Time hova's program and its peers on the same weights and inputs.",
         epilog="With --against COMMIT, the kernels of the working tree are compared with "
         "those of that commit instead: ./dev bench --against COMMIT --help. With --scores, "
-        "attentions with scores of their own are timed, and with --layers rotations and "
-        "norms: ./dev bench --scores --help, ./dev bench --layers --help.",
+        "attentions with scores of their own are timed, with --layers rotations and norms, "
+        "and with --lengths one program for every length: ./dev bench --lengths --help.",
     )
     parser.add_argument(
         "model", nargs="?", type=Path, help="a description; default: the suite dense"
@@ -225,13 +228,25 @@ def of_layers():
     )
 
 
+def of_lengths():
+    """With --lengths: one program for every length beside those of one."""
+    items, length = MOST_SIZES
+    return _of_programs(
+        "--lengths",
+        f"Time MiniLM for 1 to {items} items of 1 to {length} tokens beside the programs "
+        "of one size each.",
+    )
+
+
+OF_PROGRAMS = {"--scores": of_scores, "--layers": of_layers, "--lengths": of_lengths}
+
+
 def main(words):
     chosen = of_peers
     for word in words:
         if word.split("=")[0] == "--against":
             chosen = of_another_commit
-        elif word in ("--scores", "--layers"):
-            chosen = of_scores if word == "--scores" else of_layers
+        chosen = OF_PROGRAMS.get(word, chosen)
     chosen().print_help()
 
 

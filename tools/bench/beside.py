@@ -1,6 +1,6 @@
 # ===- beside.py - Small programs of hova beside each other --------------------=== #
 # SPDX-License-Identifier: Apache-2.0
-"""What `./dev bench --scores` and `./dev bench --layers` do alike: programs of one
+"""What `./dev bench` does alike with --scores, --layers and --lengths: programs of one
 description each, and what becomes of their rows. No peers."""
 
 import json
