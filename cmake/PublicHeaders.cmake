@@ -51,11 +51,13 @@ set(HOVA_INCLUDED_HEADERS
   codegen/OperandReads.h
   codegen/cpu/CpuFacts.h
   codegen/cpu/CpuSchedule.h
+  codegen/cpu/recipes/RowsOf.h
   codegen/cuda/HovaCudaDialect.h
   codegen/cuda/facts/AllGpus.h
   codegen/cuda/facts/GpuFacts.h
   codegen/cuda/facts/ProductFacts.h
   dialect/Placement.h
+  dialect/Ranges.h
   dialect/Schedule.h
   dialect/WeightLayout.h
   dialect/score/ScoreForm.h

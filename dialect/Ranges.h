@@ -39,7 +39,7 @@ struct SequenceRanges {
 
   /// Those of the function that `op` is or stands in; nothing where shapes are
   /// fixed.
-  static std::optional<SequenceRanges> of(mlir::Operation *op);
+  static std::optional<SequenceRanges> readFrom(mlir::Operation *op);
   mlir::Attribute asAttribute(mlir::MLIRContext *context) const;
 
   int64_t countRows() const { return items * tokens; }
@@ -56,19 +56,6 @@ struct SequenceRanges {
 
 /// Whether a function of `module` has ranges.
 bool haveRanges(mlir::ModuleOp module);
-
-/// The extent of a value in a program with ranges; fixed where there are none,
-/// and for what is made of weights.
-Extent extentOf(mlir::Value value);
-
-/// An operation that cannot be part of a program with ranges.
-struct RangeMistake {
-  mlir::Operation *op;
-  std::string why; ///< after "with a range of sizes "
-};
-
-/// The first one of `main`, which has ranges.
-std::optional<RangeMistake> findRangeMistake(mlir::FunctionOpInterface main);
 
 } // namespace hova
 

@@ -11,7 +11,7 @@
 #include "frontend/Import.h"
 
 #include "dialect/HovaDialect.h"
-#include "dialect/Ranges.h"
+#include "dialect/ranges/RangeMistakes.h"
 #include "dialect/Site.h"
 #include "dialect/program/ProgramOps.h"
 #include "dialect/token/TokenOps.h"

@@ -34,7 +34,7 @@ static hova_dtype dtypeOf(Type element) {
 
 /// What the first axes of an input or output are.
 static int32_t extentOf(func::FuncOp main, RankedTensorType type) {
-  std::optional<SequenceRanges> ranges = SequenceRanges::of(main);
+  std::optional<SequenceRanges> ranges = SequenceRanges::readFrom(main);
   Extent extent = ranges ? ranges->extentOf(type) : Extent::fixed;
   return extent == Extent::tokens  ? HOVA_TOKENS
          : extent == Extent::items ? HOVA_ITEMS
@@ -57,7 +57,7 @@ static llvm::Constant *describeArgument(ConstantBuilder &build,
 /// A constant of the sizes that the program may be run with; null: one alone.
 static llvm::Constant *describeRanges(ConstantBuilder &build,
                                       func::FuncOp main) {
-  std::optional<SequenceRanges> ranges = SequenceRanges::of(main);
+  std::optional<SequenceRanges> ranges = SequenceRanges::readFrom(main);
   if (!ranges) {
     return build.null();
   }

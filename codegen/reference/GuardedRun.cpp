@@ -206,7 +206,9 @@ GuardedMemory *Guard::place(uint64_t buffer,
     problem = llvm::toString(memory.takeError());
     return nullptr;
   }
-  if (kind == HOVA_INPUT || kind == HOVA_IN_WEIGHTS || kind == HOVA_IN_TABLES) {
+  bool isRead = kind == HOVA_INPUT || kind == HOVA_IN_WEIGHTS ||
+                kind == HOVA_IN_TABLES || kind == HOVA_IN_SEQUENCES;
+  if (isRead) {
     memcpy(memory->data(), address, planned.bytes);
     memory->makeReadOnly();
   }

@@ -285,7 +285,7 @@ KernelCheck::Buffers KernelCheck::buffersOf(LaunchOp launch, KernelOp kernel) {
     if (buffer.getDefiningOp<SequenceBufferOp>()) {
       // What a kernel means is what it does to the largest sizes.
       SmallVector<int32_t> table =
-          SequenceRanges::of(launch)->makeLargestTable();
+          SequenceRanges::readFrom(launch)->makeLargestTable();
       auto *bytes = reinterpret_cast<const uint8_t *>(table.data());
       entry->second.assign(bytes, bytes + table.size() * sizeof(int32_t));
       continue;

@@ -167,7 +167,8 @@ struct CudaRecipe
         failed(checkSequences(op, q[0], heads))) {
       return {};
     }
-    return scheduleAttention(getElementTypeOrSelf(attention.getQuery()), q[1],
+    return scheduleAttention(gpuOf(op),
+                             getElementTypeOrSelf(attention.getQuery()), q[1],
                              v[1], keyWidth, valueWidth, /*needsMore=*/false);
   }
   Grid getGrid(Operation *op, CudaScheduleAttr schedule) const {

@@ -254,7 +254,7 @@ struct ParameterOverride {
 /// an expression that is evaluated, and by 32 bytes of a path. Far above any
 /// real model (a Transformer's encoder layer takes 170), and small enough that
 /// every description is checked in two seconds and 256 MiB.
-constexpr int64_t maxUnits = 1800000;
+constexpr int64_t maxUnits = 1780000;
 
 /// Fills in the parameters and expands the program. Mistakes are reported to
 /// `diagnostics`; mistakes in overrides as well, without a place. Returns null

@@ -2,15 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "passes/tile/ProgramTiler.h"
-#include "dialect/Ranges.h"
 #include "dialect/Shapes.h"
 #include "dialect/dense/DenseOps.h"
 #include "dialect/token/TokenOps.h"
-#include "passes/Units.h"
 #include "passes/tile/Arena.h"
 #include "passes/tile/CheckKernels.h"
 #include "passes/tile/KernelParts.h"
 #include "passes/tile/ProgramAttrs.h"
+#include "passes/tile/RangedLaunches.h"
 #include "passes/tile/WeightPlaces.h"
 #include "llvm/ADT/StringMap.h"
 
@@ -284,20 +283,6 @@ ArrayAttr ProgramTiler::describeValues() {
   return builder.getArrayAttr(values);
 }
 
-/// What the units of a kernel are as many times in a program with ranges; empty
-/// where their number is that of all runs.
-static StringRef extentOfUnits(KernelOp kernel) {
-  Division division = divisionOf(kernel);
-  if (!SequenceRanges::of(kernel) || division == Division::columnStrips) {
-    return "";
-  }
-  // Those inside of rows, as heads, are each of an item; so are rows of tokens.
-  Value result = firstOf(kernel)->getResult(0);
-  bool isTokens = division == Division::rows && shapeOf(result).size() == 3 &&
-                  extentOf(result) == Extent::tokens;
-  return isTokens ? "tokens" : "items";
-}
-
 void ProgramTiler::rewriteMain() {
   int64_t arenaBytes = placeBlocks(blocks);
   SmallVector<Type> arguments;
@@ -353,18 +338,14 @@ void ProgramTiler::rewriteMain() {
   for (auto [number, buffers] : llvm::enumerate(kernels)) {
     KernelOp kernel = buffers.kernel;
     SmallVector<Value> operands;
-    ArrayRef<Value> arguments = buffers.values;
-    for (Value value : arguments.take_front(buffers.countArguments())) {
+    for (Value value :
+         ArrayRef(buffers.values).take_front(buffers.countArguments())) {
       operands.push_back(bufferOf(value));
     }
     llvm::append_range(
         operands, code.createStageBuffers(builder, buffers, blocks, number));
-    auto launch =
-        LaunchOp::create(builder, kernel.getLoc(), callees[number], operands,
-                         kernel.getName(), buffers.flops, buffers.shape);
-    if (StringRef extent = extentOfUnits(kernel); !extent.empty()) {
-      launch->setAttr(kExtentAttr, builder.getStringAttr(extent));
-    }
+    LaunchOp::create(builder, kernel.getLoc(), callees[number], operands,
+                     kernel.getName(), buffers.flops, buffers.shape);
   }
   func::ReturnOp::create(builder, main.getLoc());
   auto set = [&](StringRef name, int64_t value) {
@@ -376,11 +357,7 @@ void ProgramTiler::rewriteMain() {
     set(kTableBytesAttr, weights.getTableBytes());
   }
   set(kInputsAttr, main.getNumArguments());
-  for (StringRef name : {kRangesAttr, kRangeNamesAttr}) {
-    if (Attribute ranges = main->getAttr(name)) {
-      tiled->setAttr(name, ranges);
-    }
-  }
+  copyRanges(main, tiled);
   tiled->setAttr(kTypesAttr, builder.getArrayAttr(types));
   tiled->setAttr(kValuesAttr, describeValues());
   tiled->setAttr(kPartsAttr, describeParts(builder, code, kernels));

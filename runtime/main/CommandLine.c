@@ -9,6 +9,7 @@
 #include "runtime/main/CommandLine.h"
 
 #include "runtime/main/Nearest.h"
+#include "runtime/main/RunSizes.h"
 #include "runtime/main/Target.h"
 
 #include <errno.h>
@@ -239,44 +240,6 @@ static hova_status note_file(const char *flag, const char *text, uint32_t count,
   return HOVA_OK;
 }
 
-/// `length=64`, of a range of the program.
-static hova_status note_size(const char *flag, const char *text,
-                             const hova_program *program, command_line *options,
-                             hova_error *error) {
-  const hova_ranges *ranges = program->ranges;
-  if (!ranges) {
-    return hova_fail(error, HOVA_REJECTED,
-                     "%s %s: the sizes of this program are fixed; compile it "
-                     "for a range, as by 'hova compile --set length=1..512'",
-                     flag, text);
-  }
-  const char *names[] = {ranges->items, ranges->tokens};
-  int64_t *sizes[] = {&options->items, &options->tokens};
-  const char *equals = strchr(text, '=');
-  size_t length = equals ? (size_t)(equals - text) : 0;
-  for (int i = 0; i < 2; ++i) {
-    if (!names[i] || strlen(names[i]) != length ||
-        memcmp(names[i], text, length) != 0) {
-      continue;
-    }
-    if (*sizes[i]) {
-      return hova_fail(error, HOVA_REJECTED, "%s is given twice for '%s'", flag,
-                       names[i]);
-    }
-    uint64_t size = 0;
-    hova_status status =
-        parse_count(flag, equals + 1, 1, INT32_MAX, &size, error);
-    *sizes[i] = (int64_t)size;
-    return status;
-  }
-  char what[160];
-  const char *first = names[0] ? names[0] : names[1];
-  const char *second = names[0] ? names[1] : NULL;
-  snprintf(what, sizeof what, "NAME=VALUE with NAME one of: %.60s%s%.60s",
-           first, second ? ", " : "", second ? second : "");
-  return usage(error, flag, what, text);
-}
-
 int64_t hova_find_kernel(const hova_program *program, const char *path) {
   for (uint32_t i = 0; i < program->num_kernels; ++i) {
     if (strcmp(program->kernels[i].path, path) == 0) {
@@ -350,7 +313,7 @@ static hova_status apply(option_id id, const char *text,
     return note_file(flag, text, program->num_outputs, program->outputs,
                      options->expected, error);
   case OPTION_SET:
-    return note_size(flag, text, program, options, error);
+    return hova_note_size(flag, text, program, options, error);
   case OPTION_RTOL:
     return parse_tolerance(flag, text, &options->rtol, error);
   case OPTION_ATOL:
@@ -630,10 +593,6 @@ hova_status hova_parse_command_line(int argc, char **argv,
     }
   }
   return status;
-}
-
-bool hova_only_prints(const command_line *options) {
-  return options->describe || options->version || options->help;
 }
 
 void hova_free_command_line(command_line *options) { free(options->inputs); }

@@ -57,7 +57,9 @@ hova_status hova_parse_command_line(int argc, char **argv,
 void hova_free_command_line(command_line *options);
 
 /// Whether the options ask for no run.
-bool hova_only_prints(const command_line *options);
+static inline bool hova_only_prints(const command_line *options) {
+  return options->describe || options->version || options->help;
+}
 
 /// The index of a kernel of the program by its path; -1: it has none.
 int64_t hova_find_kernel(const hova_program *program, const char *path);

@@ -6,8 +6,58 @@
 #include "runtime/Npy.h"
 #include "runtime/Sizes.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+
+/// A number from 1 to 2^31 - 1, or 0 where it is none.
+static int64_t parse_size(const char *text) {
+  char *end = NULL;
+  bool is_number = *text >= '0' && *text <= '9';
+  errno = 0;
+  long long size = is_number ? strtoll(text, &end, 10) : 0;
+  return is_number && *end == '\0' && errno == 0 && size <= INT32_MAX ? size
+                                                                      : 0;
+}
+
+hova_status hova_note_size(const char *flag, const char *text,
+                           const hova_program *program, command_line *options,
+                           hova_error *error) {
+  const hova_ranges *ranges = program->ranges;
+  if (!ranges) {
+    return hova_fail(error, HOVA_REJECTED,
+                     "%s %s: the sizes of this program are fixed; compile it "
+                     "for a range, as by 'hova compile --set length=1..512'",
+                     flag, text);
+  }
+  const char *names[] = {ranges->items, ranges->tokens};
+  int64_t *sizes[] = {&options->items, &options->tokens};
+  const char *equals = strchr(text, '=');
+  size_t length = equals ? (size_t)(equals - text) : 0;
+  for (int i = 0; i < 2; ++i) {
+    if (!names[i] || strlen(names[i]) != length ||
+        memcmp(names[i], text, length) != 0) {
+      continue;
+    }
+    if (*sizes[i]) {
+      return hova_fail(error, HOVA_REJECTED, "%s is given twice for '%s'", flag,
+                       names[i]);
+    }
+    *sizes[i] = parse_size(equals + 1);
+    return *sizes[i]
+               ? HOVA_OK
+               : hova_fail(error, HOVA_REJECTED,
+                           "%s expects a number from 1 to 2147483647, got "
+                           "'%s'",
+                           flag, equals + 1);
+  }
+  const char *first = names[0] ? names[0] : names[1];
+  const char *second = names[0] ? names[1] : NULL;
+  return hova_fail(error, HOVA_REJECTED,
+                   "%s expects NAME=VALUE with NAME one of: %s%s%s, got '%s'",
+                   flag, first ? first : "", second ? ", " : "",
+                   second ? second : "", text);
+}
 
 /// Items and tokens, 0 where nothing is known yet.
 typedef struct found_sizes {

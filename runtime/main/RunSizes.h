@@ -12,6 +12,11 @@ typedef struct sized_program {
   void *memory; ///< of what `program` has besides
 } sized_program;
 
+/// Notes `length=64`, of a range of the program.
+hova_status hova_note_size(const char *flag, const char *text,
+                           const hova_program *program, command_line *options,
+                           hova_error *error);
+
 /// Finds the sizes of a run, by the files of inputs and by what the options
 /// set, and what `program` is of these. One without ranges stays as it is.
 hova_status hova_size_program(const hova_program *program,

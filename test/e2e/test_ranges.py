@@ -62,7 +62,7 @@ MODELS = {
     ),
     "mean, causal": encoder({"causal": True}, [{"name": "mean", "op": "pool", "input": "encoder", "kind": "mean"}], {"y": "encoder", "z": "mean"}),
     "last token, a window": encoder(
-        {"keep": "key <= query and query - key < 9", "key_valid": "mask"},
+        {"keep": "abs(query - key) < 50", "key_valid": "mask"},
         [{"name": "last", "op": "pool", "input": "encoder", "kind": "last", "valid": "mask"}],
         {"y": "encoder", "z": "last"},
         **MASK,
@@ -70,7 +70,11 @@ MODELS = {
     "distances, shared keys": encoder({"score": "score - 0.1 * abs(query - key)", "key_value_heads": 1}, [], {"y": "encoder"}),
     "weights without softmax": encoder({"score": "max(score, 0)", "normalize": "sum"}, [], {"y": "encoder"}),
 }
-WAYS = {"native": (), "x86-64-v3 bf16": ("--march=x86-64-v3", "--dtype=bf16")}
+WAYS = {"native": (), "bf16": ("--dtype=bf16",), "x86-64-v3": ("--march=x86-64-v3",), "x86-64-v3 f16": ("--march=x86-64-v3", "--dtype=f16")}
+# Each model natively, each way with some.
+CASES = [(model, "native") for model in MODELS] + [
+    ("key_valid, first token", "bf16"), ("mean, causal", "bf16"), ("last token, a window", "x86-64-v3"), ("no mask", "x86-64-v3 f16")
+]
 
 
 def compiled(folder, model, name, *options):
@@ -108,7 +112,7 @@ class Case:
         return item
 
 
-@pytest.fixture(params=[(model, way) for model in MODELS for way in WAYS], ids=lambda param: f"{param[0]}, {param[1]}")
+@pytest.fixture(params=CASES, ids=lambda param: f"{param[0]}, {param[1]}")
 def case(request, tmp_path):
     model, way = request.param
     return Case(tmp_path, MODELS[model], WAYS[way])
@@ -120,7 +124,7 @@ def same(found, expected):
 
 def test_items_are_what_they_are_alone(case):
     random = np.random.default_rng(3)
-    lengths = [1, 13, 33, LENGTH]
+    lengths = [1, 13, 34, 64, LENGTH]
     for threads in (1, 3, 16):
         model = hova.load(case.library, threads=threads)
         for _ in range(4):
@@ -129,10 +133,10 @@ def test_items_are_what_they_are_alone(case):
             for number, item in enumerate(items):
                 for name, expected in case.alone(item).items():
                     assert same(packed[name][number], expected), (threads, [len(item["tokens"]) for item in items], number, name)
-        # As arrays [items, tokens].
-        length = int(random.choice(lengths))
-        items = [case.draw(random, length) for _ in range(random.integers(1, ITEMS + 1))]
-        together = model({name: np.stack([item[name] for item in items]) for name in items[0]})
-        for number, item in enumerate(items):
-            for name, expected in case.alone(item).items():
-                assert same(together[name][number], expected), (threads, length, len(items), number, name)
+        # As arrays [items, tokens], of which one run after the other has more items, or longer ones.
+        for length, count in ((13, 2), (64, 2), (64, 5), (1, 5)):
+            items = [case.draw(random, length) for _ in range(count)]
+            together = model({name: np.stack([item[name] for item in items]) for name in items[0]})
+            for number, item in enumerate(items):
+                for name, expected in case.alone(item).items():
+                    assert same(together[name][number], expected), (threads, length, count, number, name)

@@ -48,6 +48,7 @@ FOLDERS = {
     "dialect/linear_attention": {"dialect", "dialect/attention"},
     "dialect/placement": {"dialect"},
     "dialect/program": {"dialect"},
+    "dialect/ranges": {"dialect", "dialect/attention", "dialect/dense", "dialect/program", "dialect/score", "dialect/token"},
     "dialect/score": {"dialect"},
     "dialect/token": {"dialect"},
     "frontend/reader": set(),
@@ -60,7 +61,7 @@ FOLDERS = {
     "frontend/weights": {"frontend/elaborate", "frontend/reader", "dialect", *FAMILIES},
     "frontend": {
         *("frontend/attention", "frontend/description", "frontend/elaborate", "frontend/expression", "frontend/layers"),
-        *("frontend/folder", "frontend/reader", "frontend/weights", "dialect", *FAMILIES),
+        *("frontend/folder", "frontend/reader", "frontend/weights", "dialect", "dialect/ranges", *FAMILIES),
     },
 }
 

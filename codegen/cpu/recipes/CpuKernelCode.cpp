@@ -243,7 +243,7 @@ SmallVector<Value> CpuKernelCode::createStageBuffers(
                                            rows.offset, rows.rowBytesBefore));
   }
   KernelOp kernel = buffers.kernel;
-  if (std::optional<SequenceRanges> ranges = SequenceRanges::of(kernel)) {
+  if (std::optional<SequenceRanges> ranges = SequenceRanges::readFrom(kernel)) {
     places.push_back(SequenceBufferOp::create(
         builder, kernel.getLoc(), sequenceTableType(builder, *ranges)));
   }
@@ -289,7 +289,7 @@ CpuKernelCode::emitFunction(OpBuilder &builder, StringRef name,
   CpuSchedule schedule = CpuSchedule::read(kernel);
   Location loc = kernel.getLoc();
   SmallVector<Type> types(buffers.types.begin(), buffers.types.end());
-  std::optional<SequenceRanges> ranges = SequenceRanges::of(kernel);
+  std::optional<SequenceRanges> ranges = SequenceRanges::readFrom(kernel);
   if (ranges) {
     types.push_back(sequenceTableType(builder, *ranges));
   }

@@ -5,6 +5,7 @@
 #include "codegen/cpu/CpuFacts.h"
 #include "codegen/cpu/TileOps.h"
 #include "dialect/Shapes.h"
+#include "dialect/ranges/RangeMistakes.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "passes/tile/KernelStructure.h"
 #include "passes/tile/RepeatedRows.h"
@@ -112,10 +113,6 @@ RowsOf KernelEmitter::rowsOfItem(Expr item, int64_t tokens) {
   };
   Expr first = firstOf(item);
   return {first, firstOf(item + 1) - first};
-}
-
-Expr KernelEmitter::positionOf(Expr row) {
-  return toIndex(load(sequences, 0, row + ranges->placeOfPositions()));
 }
 
 Expr KernelEmitter::countRows(Value value, int64_t rows) {
@@ -275,9 +272,10 @@ Expr KernelEmitter::loadTile(Value tensor, ArrayRef<int64_t> shape,
     return compute<TileStackOp>(type, rows);
   }
   // Those of a table for tokens stand at positions in an item.
-  only.row = ranges && tableRows == ranges->tokens && tableRows != 1
-                 ? positionOf(place.row)
-                 : repeatedRow(place.row, dims, shape);
+  only.row =
+      ranges && tableRows == ranges->tokens && tableRows != 1
+          ? toIndex(load(sequences, 0, place.row + ranges->placeOfPositions()))
+          : repeatedRow(place.row, dims, shape);
   only.rows = 1;
   return load(buffer(tensor), only).broadcast(type);
 }

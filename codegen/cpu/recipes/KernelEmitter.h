@@ -20,6 +20,7 @@
 #define HOVA_CODEGEN_CPU_RECIPES_KERNELEMITTER_H
 
 #include "codegen/cpu/CpuSchedule.h"
+#include "codegen/cpu/recipes/RowsOf.h"
 #include "dialect/Ranges.h"
 #include "passes/Columns.h"
 #include "passes/PassHeaders.h"
@@ -35,11 +36,6 @@ struct Chunk {
 
   /// The same, `by` columns further on.
   Chunk operator+(const Expr &by) const { return {column + by, lanes, valid}; }
-};
-
-/// Rows that follow each other.
-struct RowsOf {
-  Expr first, count;
 };
 
 /// Position and size of a tile.
@@ -124,20 +120,11 @@ public:
   /// The row of `tensor`'s buffer that holds row `row` of it.
   Expr rowOf(mlir::Value tensor, Expr row);
 
-  //===--------------------------------------------------------------------===//
-  // Sequences of a run
-  //===--------------------------------------------------------------------===//
-
   /// Says where the table of a run's sequences is (`hova.sequence_buffer`).
   void setSequences(const SequenceRanges &ranges, mlir::Value table);
-  /// Those of the program; nothing where shapes are fixed.
   const std::optional<SequenceRanges> &getRanges() const { return ranges; }
-  /// The rows of item `item`, each of which has `tokens` where shapes are
-  /// fixed.
+  /// Of an item, and of a value; `tokens` and `rows` where shapes are fixed.
   RowsOf rowsOfItem(Expr item, int64_t tokens);
-  /// Where row `row` stands in its item.
-  Expr positionOf(Expr row);
-  /// The rows of a value in this run; `rows` where shapes are fixed.
   Expr countRows(mlir::Value value, int64_t rows);
 
   //===--------------------------------------------------------------------===//

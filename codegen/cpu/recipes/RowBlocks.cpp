@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "codegen/cpu/recipes/RowBlocks.h"
+#include "codegen/cpu/CpuFacts.h"
 #include "llvm/Support/MathExtras.h"
 #include <set>
 
@@ -17,13 +18,9 @@ static int64_t nextShares(int64_t units, int64_t count) {
   return rest ? std::min(next, (units - 1) / rest + 1) : next;
 }
 
-/// Calls of fewer blocks prefetch less than they could: every step would pay
-/// for what these alone need (a tenth of the time of products of 128 rows).
-static constexpr int64_t kFewestOfMany = 4;
-
 RowBlockSizes::RowBlockSizes(int64_t rows, const CpuSchedule &schedule,
                              bool ofAnyNumber)
-    : fewest(ofAnyNumber ? kFewestOfMany : rows) {
+    : fewest(ofAnyNumber ? CpuFacts::fewestRowBlocks : rows) {
   if (ofAnyNumber) {
     auto all = llvm::seq_inclusive<int64_t>(
         1, std::min<int64_t>(rows, schedule.tileRows));

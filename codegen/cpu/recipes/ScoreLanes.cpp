@@ -5,6 +5,7 @@
 #include "codegen/cpu/TileOps.h"
 #include "dialect/Shapes.h"
 #include "dialect/dense/DenseOps.h"
+#include "dialect/ranges/RangeMistakes.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "llvm/Support/MathExtras.h"
 #include "llvm/Support/SaveAndRestore.h"

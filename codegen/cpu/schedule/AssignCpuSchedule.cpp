@@ -183,7 +183,7 @@ struct AssignCpuSchedulePass final
     }
     formStages(kernel, facts);
     schedule.grain = chooseGrain(kernel, facts);
-    if (SequenceRanges::of(kernel)) {
+    if (SequenceRanges::readFrom(kernel)) {
       // Runs of few rows divide these, too: columns are divided in none. Two
       // threads then take 1.1 to 1.2 times what columns take, not twice.
       schedule.grain =

@@ -185,11 +185,16 @@ llvm::Error CudaCode::findMachineCode(GpuCode &level) {
   if (!ptxas.empty()) {
     return made.takeError();
   }
-  level.withoutCode = llvm::toString(made.takeError());
-  emitWarning(UnknownLoc::get(context))
-      << level.withoutCode
-      << "; the program has no machine code, and the driver compiles its PTX "
-         "whenever it starts";
+  std::string why = llvm::toString(made.takeError());
+  bool isSaid = llvm::any_of(
+      levels, [&](const GpuCode &other) { return other.withoutCode == why; });
+  level.withoutCode = why;
+  if (!isSaid) { // once of all levels
+    emitWarning(UnknownLoc::get(context))
+        << why
+        << "; the program has no machine code, and the driver compiles its PTX "
+           "whenever it starts";
+  }
   return llvm::Error::success();
 }
 

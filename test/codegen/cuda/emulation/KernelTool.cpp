@@ -228,9 +228,8 @@ struct Kernel {
 /// this becomes, under another name.
 LogicalResult makeKernel(Kernel &made, StringRef name, Flags &flags) {
   ModuleOp module = *made.module;
-  const GpuFacts *gpu = &gpuOf(module);
-  if (failed(runPhase(module, "fuse", *gpu)) ||
-      failed(runPhase(module, "assign", *gpu))) {
+  if (failed(runPhase(module, "fuse", gpuOf(module))) ||
+      failed(runPhase(module, "assign", gpuOf(module)))) {
     return failure();
   }
   module->walk([&](KernelOp kernel) {
@@ -240,7 +239,7 @@ LogicalResult makeKernel(Kernel &made, StringRef name, Flags &flags) {
   module->walk([&](StageOp stage) {
     made.anchor = stage.getAnchor()->getName().getStringRef();
   });
-  if (failed(runPhase(module, "tile", *gpu))) {
+  if (failed(runPhase(module, "tile", gpuOf(module)))) {
     return failure();
   }
   auto main = module.lookupSymbol<func::FuncOp>("main");
@@ -510,8 +509,7 @@ static int run(MLIRContext &context, ArrayRef<const char *> words) {
             : parseSourceFile<ModuleOp>(recipe, ParserConfig(&context));
   std::optional<StringRef> gpu = flags.take("gpu");
   if (gpu && !findGpu(*gpu)) {
-    return complain("expected a GPU of " + getGpuNames() + ", got '" + *gpu +
-                    "'");
+    return complain("expected one of " + getGpuNames() + ", got " + *gpu);
   }
   if (kernel.module && (gpu || !kernel.module.get()->hasAttr(kGpuAttr))) {
     StringRef name = gpu.value_or(getGpus().front()->name);

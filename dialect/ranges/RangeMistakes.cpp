@@ -1,0 +1,208 @@
+//===- RangeMistakes.cpp - What cannot be for a range of sizes ------------===//
+// SPDX-License-Identifier: Apache-2.0
+
+#include "dialect/ranges/RangeMistakes.h"
+#include "dialect/Interfaces.h"
+#include "dialect/Shapes.h"
+#include "dialect/attention/AttentionOps.h"
+#include "dialect/dense/DenseOps.h"
+#include "dialect/program/ProgramOps.h"
+#include "dialect/score/ScoreOps.h"
+#include "dialect/token/TokenOps.h"
+
+using namespace mlir;
+
+namespace hova {
+
+Extent extentOf(Value value) {
+  auto argument = dyn_cast<BlockArgument>(value);
+  auto kernel = argument
+                    ? dyn_cast<KernelOp>(argument.getOwner()->getParentOp())
+                    : KernelOp();
+  if (kernel) {
+    return extentOf(kernel.getInputs()[argument.getArgNumber()]);
+  }
+  Operation *op =
+      argument ? argument.getOwner()->getParentOp() : value.getDefiningOp();
+  std::optional<SequenceRanges> ranges = SequenceRanges::readFrom(op);
+  return ranges && !isa<WeightOp, ImageWeightOp>(op)
+             ? ranges->extentOf(value.getType())
+             : Extent::fixed;
+}
+
+namespace {
+/// Walks a program in order and knows the extent of what inputs decide.
+class RangeChecker {
+public:
+  RangeChecker(FunctionOpInterface main, const SequenceRanges &ranges)
+      : main(main), ranges(ranges) {}
+
+  std::optional<RangeMistake> findMistake();
+
+private:
+  std::string check(Operation *op);
+  std::string checkAttention(AttentionOp op);
+  std::string checkCaptured(AttentionOp op, unsigned index);
+  std::string checkPool(PoolOp op);
+  std::string checkRows(Operation *op);
+  std::string checkTokens(Operation *op);
+  std::string checkResult(Value result);
+  Extent extentIn(Value value) const { return extents.lookup(value); }
+
+  FunctionOpInterface main;
+  const SequenceRanges ranges;
+  DenseMap<Value, Extent> extents;
+};
+} // namespace
+
+std::string RangeChecker::checkResult(Value result) {
+  Extent extent = ranges.extentOf(result.getType());
+  extents[result] = extent;
+  return extent == Extent::fixed
+             ? "its result is neither [items, tokens, columns] nor "
+               "[items, columns]"
+             : "";
+}
+
+/// What a score reads of an input is of the item's own tokens.
+std::string RangeChecker::checkCaptured(AttentionOp op, unsigned index) {
+  Value captured = op.getCaptured()[index];
+  Extent extent = extentIn(captured);
+  if (extent == Extent::fixed) {
+    return "";
+  }
+  ScoreRegion region = op.scoreRegion();
+  BlockArgument table = region.getCaptured()[index];
+  bool isMask = extent == Extent::tokens && shapeOf(captured).size() == 2;
+  for (Operation *user : table.getUsers()) {
+    Value item = cast<ElementOp>(user).getIndices().front();
+    Value token = cast<ElementOp>(user).getIndices().back();
+    bool isOfItem = token == region.getKey() || token == region.getQuery();
+    if (!isMask || item != region.getBatch() || !isOfItem) {
+      return "a score reads an input at another place than that of its item's "
+             "query or key";
+    }
+  }
+  return "";
+}
+
+std::string RangeChecker::checkAttention(AttentionOp op) {
+  Value sources[] = {op.getQuery(), op.getKey(), op.getValue()};
+  for (Value source : sources) {
+    if (extentIn(source) != Extent::tokens) {
+      return "queries, keys and values are not of one range of tokens";
+    }
+  }
+  if (op.getBlock()) {
+    return "its blocks of keys depend on the number of tokens";
+  }
+  if (op.getMemoryKey()) {
+    return "its keys have slots of a memory behind them";
+  }
+  if (op.getScores()) {
+    return "its scores are read by others, and their shape depends on the "
+           "number of tokens";
+  }
+  for (unsigned index = 0, e = op.getCaptured().size(); index < e; ++index) {
+    std::string why = checkCaptured(op, index);
+    if (!why.empty()) {
+      return why;
+    }
+  }
+  return checkResult(op.getResult());
+}
+
+std::string RangeChecker::checkPool(PoolOp op) {
+  if (extentIn(op.getX()) != Extent::tokens ||
+      (op.getBy() && extentIn(op.getBy()) != Extent::tokens)) {
+    return "it does not pool tokens of a range";
+  }
+  return checkResult(op.getResult());
+}
+
+/// Operations on rows: an item's are those of nobody else, wherever they are.
+std::string RangeChecker::checkRows(Operation *op) {
+  auto structured = dyn_cast<StructuredOpInterface>(op);
+  IterationSpace space;
+  if (structured) {
+    space = structured.getIterationSpace();
+  }
+  if (!structured || !space.ignoresPosition || !space.dividesRows()) {
+    return "it reads other rows than it computes, or counts them";
+  }
+  std::string why = checkResult(op->getResult(0));
+  if (!why.empty() || op->getNumResults() != 1) {
+    return why.empty() ? "it has several results" : why;
+  }
+  Extent extent = extentIn(op->getResult(0));
+  for (OpOperand &operand : op->getOpOperands()) {
+    unsigned index = operand.getOperandNumber();
+    Extent read = extentIn(operand.get());
+    AffineMap map = space.operands[index];
+    if (read != Extent::fixed &&
+        (read != extent || !space.readsSameRow(index))) {
+      return "it reads other rows than it computes";
+    }
+    // Positions of tokens repeat for every item.
+    bool isTable = read == Extent::fixed && map;
+    if (isTable && map.isFunctionOfDim(space.units.front())) {
+      return "it reads a table that has a row for each item";
+    }
+    if (isTable && extent == Extent::tokens &&
+        map.isFunctionOfDim(space.units.back()) && !isa<TileOpInterface>(op)) {
+      return "it reads a table that has a row for each token";
+    }
+  }
+  return "";
+}
+
+/// What is computed of each token of [items, tokens]: its row of a table, or
+/// whether it counts, and where.
+std::string RangeChecker::checkTokens(Operation *op) {
+  bool areTokens = extentIn(op->getOperand(0)) == Extent::tokens;
+  if (!areTokens ||
+      llvm::any_of(llvm::drop_begin(op->getOperands()), [&](Value other) {
+        return extentIn(other) != Extent::fixed;
+      })) {
+    return "it reads no tokens of a range";
+  }
+  auto mask = dyn_cast<PaddingMaskOp>(op);
+  return mask && mask.getClassToken()
+             ? "its result has a class token in front of those of the range"
+             : checkResult(op->getResult(0));
+}
+
+std::string RangeChecker::check(Operation *op) {
+  if (isa<EmbeddingOp, PaddingMaskOp, PositionIdsOp, MaskFactorsOp>(op)) {
+    return checkTokens(op);
+  }
+  if (auto attention = dyn_cast<AttentionOp>(op)) {
+    return checkAttention(attention);
+  }
+  if (auto pool = dyn_cast<PoolOp>(op)) {
+    return checkPool(pool);
+  }
+  return checkRows(op);
+}
+
+std::optional<RangeMistake> RangeChecker::findMistake() {
+  for (BlockArgument argument : main.getArguments()) {
+    extents[argument] = ranges.extentOf(argument.getType());
+  }
+  for (Operation &op : main.getFunctionBody().front().without_terminator()) {
+    bool isComputed = llvm::any_of(op.getOperands(), [&](Value operand) {
+      return extentIn(operand) != Extent::fixed;
+    });
+    std::string why = isComputed ? check(&op) : "";
+    if (!why.empty()) {
+      return RangeMistake{&op, why};
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<RangeMistake> findRangeMistake(FunctionOpInterface main) {
+  return RangeChecker(main, *SequenceRanges::readFrom(main)).findMistake();
+}
+
+} // namespace hova

@@ -1,0 +1,26 @@
+//===- RangeMistakes.h - What cannot be for a range of sizes ----*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0
+
+#ifndef HOVA_DIALECT_RANGES_RANGEMISTAKES_H
+#define HOVA_DIALECT_RANGES_RANGEMISTAKES_H
+
+#include "dialect/Ranges.h"
+
+namespace hova {
+
+/// The extent of a value in a program with ranges; fixed where there are none,
+/// and for what is made of weights.
+Extent extentOf(mlir::Value value);
+
+/// An operation that cannot be part of a program with ranges.
+struct RangeMistake {
+  mlir::Operation *op;
+  std::string why; ///< after "with a range of sizes "
+};
+
+/// The first one of `main`, which has ranges.
+std::optional<RangeMistake> findRangeMistake(mlir::FunctionOpInterface main);
+
+} // namespace hova
+
+#endif // HOVA_DIALECT_RANGES_RANGEMISTAKES_H

@@ -1,0 +1,44 @@
+//===- RangedLaunches.cpp - Launches of programs with ranges --------------===//
+// SPDX-License-Identifier: Apache-2.0
+
+#include "passes/tile/RangedLaunches.h"
+#include "dialect/Shapes.h"
+#include "dialect/program/ProgramOps.h"
+#include "dialect/ranges/RangeMistakes.h"
+#include "passes/Units.h"
+#include "passes/tile/ProgramAttrs.h"
+
+using namespace mlir;
+
+namespace hova {
+
+/// What the units of a kernel are as many times in a program with ranges; empty
+/// where their number is that of all runs.
+static StringRef extentOfUnits(KernelOp kernel) {
+  Division division = divisionOf(kernel);
+  if (!SequenceRanges::readFrom(kernel) || division == Division::columnStrips) {
+    return "";
+  }
+  // Those inside of rows, as heads, are each of an item; so are rows of tokens.
+  Value result = firstOf(kernel)->getResult(0);
+  bool isTokens = division == Division::rows && shapeOf(result).size() == 3 &&
+                  extentOf(result) == Extent::tokens;
+  return isTokens ? "tokens" : "items";
+}
+
+void copyRanges(func::FuncOp main, func::FuncOp tiled) {
+  for (StringRef name : {kRangesAttr, kRangeNamesAttr}) {
+    if (Attribute ranges = main->getAttr(name)) {
+      tiled->setAttr(name, ranges);
+    }
+  }
+  for (auto [kernel, launch] :
+       llvm::zip_equal(main.getOps<KernelOp>(), tiled.getOps<LaunchOp>())) {
+    StringRef extent = extentOfUnits(kernel);
+    if (!extent.empty()) {
+      launch->setAttr(kExtentAttr, StringAttr::get(main.getContext(), extent));
+    }
+  }
+}
+
+} // namespace hova
