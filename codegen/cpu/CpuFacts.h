@@ -92,11 +92,11 @@ struct CpuFacts {
   /// Panels of keys whose vectors of one row stand side by side without a loop,
   /// at most: with their sums they stay in registers.
   static constexpr int64_t unrolledPanels = 8;
-  /// Steps of a bound that are compared one after the other, at most; more are
   /// Blocks of rows of a product of any number of rows that prefetch all that
   /// it reads next. Of fewer every step would pay for what these alone need: a
   /// tenth of the time of 128 rows, measured on a Xeon.
   static constexpr int64_t fewestRowBlocks = 4;
+  /// Steps of a bound that are compared one after the other, at most; more are
   /// compared at once, in vectors.
   static constexpr size_t fewSteps = 4;
 

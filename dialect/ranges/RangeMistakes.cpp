@@ -43,6 +43,7 @@ private:
   std::string check(Operation *op);
   std::string checkAttention(AttentionOp op);
   std::string checkCaptured(AttentionOp op, unsigned index);
+  bool readsItem(AttentionOp op, OpOperand &number) const;
   std::string checkPool(PoolOp op);
   std::string checkRows(Operation *op);
   std::string checkTokens(Operation *op);
@@ -86,6 +87,20 @@ std::string RangeChecker::checkCaptured(AttentionOp op, unsigned index) {
   return "";
 }
 
+/// Whether a use of an item's number is to read an input at its item.
+bool RangeChecker::readsItem(AttentionOp op, OpOperand &number) const {
+  auto read = dyn_cast<ElementOp>(number.getOwner());
+  if (!read || read.getIndices().front() != number.get()) {
+    return false;
+  }
+  auto tables = op.scoreRegion().getCaptured();
+  return llvm::any_of(
+      llvm::zip_equal(tables, op.getCaptured()), [&](auto pair) {
+        auto [table, captured] = pair;
+        return table == read.getTable() && extentIn(captured) != Extent::fixed;
+      });
+}
+
 std::string RangeChecker::checkAttention(AttentionOp op) {
   Value sources[] = {op.getQuery(), op.getKey(), op.getValue()};
   for (Value source : sources) {
@@ -102,6 +117,12 @@ std::string RangeChecker::checkAttention(AttentionOp op) {
   if (op.getScores()) {
     return "its scores are read by others, and their shape depends on the "
            "number of tokens";
+  }
+  for (OpOperand &use : op.scoreRegion().getBatch().getUses()) {
+    if (!readsItem(op, use)) {
+      return "its score depends on the number of an item, which differs from "
+             "run to run";
+    }
   }
   for (unsigned index = 0, e = op.getCaptured().size(); index < e; ++index) {
     std::string why = checkCaptured(op, index);

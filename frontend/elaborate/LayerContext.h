@@ -193,7 +193,7 @@ public:
 
   /// What is built in, what the kind, and what "score" and "keep" say of
   /// queries and keys; nothing after a mistake.
-  std::optional<LayerScores> readScores(const ScoreExtents &extents,
+  std::optional<LayerScores> readScores(ScoreExtents extents,
                                         const KindScores &kind = {},
                                         const BuiltInScores &builtIn = {});
   /// Gives the scores to the operation that was emitted last, whose operands

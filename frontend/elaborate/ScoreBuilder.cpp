@@ -177,6 +177,14 @@ ScoreBuilder::Operand ScoreBuilder::index(Op op, int64_t size) {
   return made({op, Type::Integer, {}}, {0, size - 1});
 }
 
+ScoreBuilder::Result ScoreBuilder::tokenCount(const Node &node, int64_t count) {
+  if (extents.range.empty()) {
+    return constantOf(Scalar::ofInteger(count));
+  }
+  return fail(node, inQuotes(node.literal.text) +
+                        " counts tokens: " + readsRange(extents.range));
+}
+
 ScoreBuilder::Result ScoreBuilder::named(const Node &node) {
   const std::string &name = node.literal.text;
   std::optional<ScoreName> found = findScoreName(name);
@@ -211,9 +219,9 @@ ScoreBuilder::Result ScoreBuilder::named(const Node &node) {
   case ScoreName::Heads:
     return constantOf(Scalar::ofInteger(extents.heads));
   case ScoreName::Queries:
-    return constantOf(Scalar::ofInteger(extents.queries));
+    return tokenCount(node, extents.queries);
   case ScoreName::Keys:
-    return constantOf(Scalar::ofInteger(extents.keys));
+    return tokenCount(node, extents.keys);
   }
   // The windows of an image are entries of the operation side by side.
   int64_t images = extents.batches / extents.windows;

@@ -135,6 +135,7 @@ private:
   Result apply(const Node &node, const Operands &operands);
   Result named(const Node &node);
   Operand index(Op op, int64_t size);
+  Result tokenCount(const Node &node, int64_t count);
   Result element(const Node &node);
   Result readElement(const Node &node, const ScoreTable &table);
   bool checkIndex(const Node &node, const Operand &index, size_t axis,

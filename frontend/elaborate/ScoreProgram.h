@@ -19,6 +19,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 namespace hova::frontend {
@@ -30,6 +31,9 @@ struct ScoreExtents {
   int64_t heads = 1;
   int64_t queries = 1;
   int64_t keys = 1;
+  /// The range that queries and keys are, of which these are the most; empty
+  /// where they are fixed.
+  std::string range = {};
 };
 
 struct ScoreTerm {

@@ -161,9 +161,12 @@ static std::vector<ValueRef> valuesOf(const ScoreProgram &program, int whole,
 }
 
 std::optional<LayerScores>
-LayerContext::readScores(const ScoreExtents &extents, const KindScores &kind,
+LayerContext::readScores(ScoreExtents extents, const KindScores &kind,
                          const BuiltInScores &builtIn) {
   LayerScores scores;
+  if (const auto &sequences = elaborator.program->sequences) {
+    extents.range = sequences->length.name;
+  }
   auto table = [&](ValueRef value) {
     return value ? std::optional(capture(value, "", scores.captured))
                  : std::nullopt;

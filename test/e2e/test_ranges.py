@@ -68,6 +68,7 @@ MODELS = {
         **MASK,
     ),
     "distances, shared keys": encoder({"score": "score - 0.1 * abs(query - key)", "key_value_heads": 1}, [], {"y": "encoder"}),
+    "rows without keys": encoder({"key_valid": "mask", "empty_row": "uniform"}, [], {"y": "encoder"}, **MASK),
     "weights without softmax": encoder({"score": "max(score, 0)", "normalize": "sum"}, [], {"y": "encoder"}),
 }
 WAYS = {"native": (), "bf16": ("--dtype=bf16",), "x86-64-v3": ("--march=x86-64-v3",), "x86-64-v3 f16": ("--march=x86-64-v3", "--dtype=f16")}
@@ -108,7 +109,10 @@ class Case:
         item = {"tokens": random.integers(0, VOCAB, length, dtype=np.int32)}
         if "mask" in self.model["inputs"]:
             item["mask"] = random.random(length) < 0.7
-            item["mask"][random.integers(length)] = True
+            if "empty_row" in json.dumps(self.model) and random.random() < 0.5:
+                item["mask"][:] = False
+            else:
+                item["mask"][random.integers(length)] = True
         return item
 
 
@@ -140,3 +144,40 @@ def test_items_are_what_they_are_alone(case):
             for number, item in enumerate(items):
                 for name, expected in case.alone(item).items():
                     assert same(together[name][number], expected), (threads, length, count, number, name)
+
+
+def attend(**more):
+    return {"name": "y", "op": "multi_head_attention", "input": "x", "heads": 3, **more}
+
+
+X = {"x": {"shape": ["items", "length", WIDTH]}}
+TOKENS = {"t": {"shape": ["items", "length"], "dtype": "i32", "range": [0, VOCAB]}}
+# What depends on more than an item's own tokens: inputs, layers, and what is said of the last one.
+MISTAKES = {
+    "blocks of keys": (X, [attend(kind="bigbird", block_size=8, random_blocks=1)], "its blocks of keys depend on the number of tokens"),
+    "slots of a memory": (X, [attend(memory=4)], "its keys have slots of a memory behind them"),
+    "scores": (X, [attend(name="a", scores=True), attend(score_bias="a.scores")], "its scores are read by others"),
+    "the number of an item": (X, [attend(score="score - 0.1 * batch * key")], "its score depends on the number of an item"),
+    "a table of items": (
+        X, [{"name": "b", "op": "weight", "shape": [3]}, attend(score="score + b[batch]")], "its score depends on the number of an item"
+    ),
+    "another token": ({**X, **TOKENS}, [attend(score="score + t[batch, 0]")], "a score reads an input at another place"),
+    "a class token": (X, [{"name": "y", "op": "class_token", "input": "x"}], "it reads other rows than it computes, or counts them"),
+    "a class token in a mask": (TOKENS, [{"name": "y", "op": "padding_mask", "input": "t", "pad": 1, "class_token": True}], "its result has a class token"),
+}
+
+
+@pytest.mark.parametrize("name", MISTAKES)
+def test_what_reads_more_than_an_items_tokens_is_refused(name, tmp_path):
+    inputs, layers, why = MISTAKES[name]
+    parameters = {"length": {"min": 1, "max": 64}, "items": {"min": 1, "max": 3}}
+    model = {"hova": 1, "name": "m", "parameters": parameters, "inputs": inputs, "layers": layers, "outputs": {"y": "y"}}
+    (tmp_path / "m.json").write_text(json.dumps(model))
+
+    def check(*words):
+        return subprocess.run([HOVA, "check", tmp_path / "m.json", *words], capture_output=True, text=True, check=False)
+
+    refused = check()
+    kind = layers[-1]["op"]
+    assert refused.returncode == 1 and f'operator "{kind}" cannot be for a range of sizes: {why}' in refused.stderr, refused.stderr
+    assert check("--set=length=64", "--set=items=3").returncode == 0

@@ -128,6 +128,20 @@ INSTANTIATE_TEST_SUITE_P(
                             "score": "score / length"})"),
             {},
             "the parameter \"length\" is a range"},
+        Wrong{
+            described(
+                ranges, x,
+                R"({"name": "y", "op": "attention", "query": "x", "key": "x", "value": "x", "heads": 2,
+                            "score": "score - key / keys"})"),
+            {},
+            "\"keys\" counts tokens: the parameter \"length\" is a range"},
+        Wrong{
+            described(
+                ranges, x,
+                R"({"name": "y", "op": "attention", "query": "x", "key": "x", "value": "x", "heads": 2,
+                            "keep": "key < queries - 1"})"),
+            {},
+            "\"queries\" counts tokens: the parameter \"length\" is a range"},
         Wrong{described(
                   R"("length": 4, "items": 1, "depth": {"min": 1, "max": 9})"),
               {},

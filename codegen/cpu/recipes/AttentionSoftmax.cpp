@@ -222,8 +222,9 @@ void AttentionEmitter::subtractMaximum(Expr i) {
   forEachPanel([&](const KeyPanel &panel) {
     Expr rest = loadScores(i, panel) - maximum;
     if (isEmpty && op.getEmptyRow() == EmptyRow::uniform) {
-      Expr none = select(e.laneMask(panel.lanes, panel.valid),
-                         e.splat(0, panel.lanes), -kInfinity);
+      Expr isKey = layout.mayLeaveKeys ? isBelow(panel, keys)
+                                       : e.laneMask(panel.lanes, panel.valid);
+      Expr none = select(isKey, e.splat(0, panel.lanes), -kInfinity);
       rest = select(isEmpty, none, rest);
     }
     e.store(rest, scratch.scores, i, panel.scores());
