@@ -137,14 +137,16 @@ hova_status hova_find_sizes(const hova_program *program,
   for (uint32_t i = 0; program->ranges && inputs && i < program->num_inputs;
        ++i) {
     const hova_tensor_info *info = &program->inputs[i];
-    if (info->extent != HOVA_TOKENS) {
+    if (info->extent == HOVA_FIXED) {
       continue;
     }
     if (inputs[i].ndim != info->rank || !inputs[i].shape) {
       break; // the shape is wrong in any case, which the caller finds out
     }
     sizes->items = inputs[i].shape[0];
-    sizes->tokens = inputs[i].shape[1];
+    // Of [items, columns] only where tokens are a fixed number.
+    sizes->tokens = info->extent == HOVA_TOKENS ? inputs[i].shape[1]
+                                                : program->ranges->most_tokens;
     hova_error wrong = {HOVA_OK, ""};
     if (hova_check_sizes(program, sizes->items, sizes->tokens, &wrong) !=
         HOVA_OK) {

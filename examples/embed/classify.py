@@ -4,8 +4,8 @@
 
 usage: classify.py LIBRARY.so PREFIX IMAGES.npy LABELS.npy
 
-Needs NumPy; the library is called through ctypes. `Model` works for any compiled model:
-it reads names, types and shapes from the library.
+Needs NumPy; the library is called through ctypes. `Model` works for any compiled model of
+fixed sizes: it reads names, types and shapes from the library.
 """
 
 import ctypes
@@ -30,6 +30,7 @@ class TensorInfo(ctypes.Structure):
         ("dims", ctypes.POINTER(ctypes.c_int64)),
         ("lower", ctypes.c_int64),
         ("upper", ctypes.c_int64),
+        ("extent", ctypes.c_int32),
     ]
 
 

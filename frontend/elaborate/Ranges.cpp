@@ -175,6 +175,14 @@ void Elaborator::checkRanges() {
                          "most");
       return;
     }
+    // Numbers of two axes are a row of columns for each item.
+    bool areColumns = shape.size() == 2 &&
+                      program->values[found->value].type.dtype == DType::F32;
+    if (areColumns && !axisRanges[1].empty()) {
+      error(*input.node, "numbers [items, columns] cannot have as many columns "
+                         "as a range: a third axis, of 1, makes them tokens");
+      return;
+    }
   }
   auto sizeOf = [&](size_t axis, int64_t fixed) {
     return axisRanges[axis].empty() ? SizeRange{fixed, fixed}

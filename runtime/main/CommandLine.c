@@ -592,7 +592,8 @@ hova_status hova_parse_command_line(int argc, char **argv,
                          program->inputs[i].name, program->inputs[i].name);
     }
   }
-  return status;
+  return status == HOVA_OK ? hova_require_sizes(program, options, error)
+                           : status;
 }
 
 void hova_free_command_line(command_line *options) { free(options->inputs); }

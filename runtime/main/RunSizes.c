@@ -64,10 +64,11 @@ typedef struct found_sizes {
   int64_t items, tokens;
 } found_sizes;
 
-/// The first two axes of a file, as far as they can be sizes. What else is
-/// wrong with it whoever reads it finds out.
-static hova_status read_sizes(const char *path, const hova_tensor_info *info,
-                              found_sizes *found, hova_error *error) {
+/// The first axes of a file. What else is wrong with it whoever reads it finds
+/// out.
+static hova_status read_sizes(const hova_program *program, const char *path,
+                              const hova_tensor_info *info, found_sizes *found,
+                              hova_error *error) {
   hova_npy npy;
   hova_status status = hova_npy_open(path, &npy, error);
   if (status != HOVA_OK) {
@@ -75,10 +76,39 @@ static hova_status read_sizes(const char *path, const hova_tensor_info *info,
   }
   if (npy.rank == info->rank) {
     found->items = npy.dims[0];
-    found->tokens = npy.dims[1];
+    found->tokens = info->extent == HOVA_TOKENS ? npy.dims[1] : 0;
+  } else {
+    char shape[128];
+    hova_format_range_shape(shape, sizeof shape, program, info);
+    status = hova_fail(error, HOVA_REJECTED,
+                       "input '%s' expects the shape %s, '%s' has %d axes",
+                       info->name, shape, path, (int)npy.rank);
   }
   hova_npy_close(&npy);
-  return HOVA_OK;
+  return status;
+}
+
+hova_status hova_require_sizes(const hova_program *program,
+                               const command_line *options, hova_error *error) {
+  const hova_ranges *ranges = program->ranges;
+  if (!ranges || hova_only_prints(options)) {
+    return HOVA_OK;
+  }
+  for (uint32_t i = 0; i < program->num_inputs; ++i) {
+    const char *path = options->inputs[i];
+    if (path && strcmp(path, "-") != 0 &&
+        program->inputs[i].extent != HOVA_FIXED) {
+      return HOVA_OK; // all inputs have the same sizes
+    }
+  }
+  const char *name = ranges->items && !options->items     ? ranges->items
+                     : ranges->tokens && !options->tokens ? ranges->tokens
+                                                          : NULL;
+  return !name ? HOVA_OK
+               : hova_fail(error, HOVA_REJECTED,
+                           "the size '%s' is not given: use --set %s=VALUE, or "
+                           "--input NAME=FILE.npy",
+                           name, name);
 }
 
 /// A size by its name, of which the command line says `given`, and a file
@@ -91,11 +121,7 @@ static hova_status settle(const char *name, int64_t fixed, int64_t given,
                      "--set %s=%lld, but an input has %lld", name,
                      (long long)given, (long long)found);
   }
-  return *size ? HOVA_OK
-               : hova_fail(error, HOVA_REJECTED,
-                           "the size '%s' is not given: use --set %s=VALUE, or "
-                           "--input NAME=FILE.npy",
-                           name, name);
+  return HOVA_OK;
 }
 
 static hova_status find_sizes(const hova_program *program,
@@ -107,9 +133,9 @@ static hova_status find_sizes(const hova_program *program,
     const hova_tensor_info *info = &program->inputs[i];
     const char *path = options->inputs[i];
     // Standard input is read once, and its shape is known then.
-    if (path && strcmp(path, "-") != 0 && info->extent == HOVA_TOKENS &&
+    if (path && strcmp(path, "-") != 0 && info->extent != HOVA_FIXED &&
         !found.items) {
-      status = read_sizes(path, info, &found, error);
+      status = read_sizes(program, path, info, &found, error);
     }
   }
   const hova_ranges *ranges = program->ranges;

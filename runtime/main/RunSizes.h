@@ -17,6 +17,10 @@ hova_status hova_note_size(const char *flag, const char *text,
                            const hova_program *program, command_line *options,
                            hova_error *error);
 
+/// Refuses what says less than all sizes of a run.
+hova_status hova_require_sizes(const hova_program *program,
+                               const command_line *options, hova_error *error);
+
 /// Finds the sizes of a run, by the files of inputs and by what the options
 /// set, and what `program` is of these. One without ranges stays as it is.
 hova_status hova_size_program(const hova_program *program,

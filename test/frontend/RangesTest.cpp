@@ -165,6 +165,10 @@ INSTANTIATE_TEST_SUITE_P(
         Wrong{described(ranges, x + R"(, "z": {"shape": ["items", 9, 8]})"),
               {},
               "beside a range all inputs have the same items and tokens"},
+        Wrong{
+            described(ranges, x + R"(, "z": {"shape": ["items", "length"]})"),
+            {},
+            "numbers [items, columns] cannot have as many columns as a range"},
         Wrong{described(ranges, x + R"(, "z": {"shape": [8]})"),
               {},
               "beside a range every input is [items, tokens]"}));

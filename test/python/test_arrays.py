@@ -56,21 +56,36 @@ def fields(tensor):
     return tensor.data, tensor.device_type, (tensor.code, tensor.bits, tensor.lanes), list(shape), strides and list(strides), tensor.byte_offset
 
 
-def test_the_declarations_are_those_of_the_header(tmp_path):
-    """Sizes and places of fields, and numbers, as the C compiler has them."""
-    names = {"Tensor": "hova_tensor", "TensorInfo": "hova_tensor_info", "Program": "hova_program", "Options": "hova_options", "Ranges": "hova_ranges"}
+NAMES = {"Tensor": "hova_tensor", "TensorInfo": "hova_tensor_info", "Program": "hova_program", "Options": "hova_options", "Ranges": "hova_ranges"}
+
+
+def declared(module, abi):
+    """What the C compiler has to hold true of the structures of a module that speaks the C interface of version `abi`."""
     spelled = {"device_type": "device.device_type", "device_id": "device.device_id"}
     spelled |= {name: f"dtype.{name}" for name in ("code", "bits", "lanes")}
-    lines = ['#include "runtime/hova_runtime.h"', f"_Static_assert(HOVA_ABI_VERSION == {_interface.ABI_VERSION}, \"\");"]
-    for python, name in names.items():
-        structure = getattr(_interface, python)
-        for field, *_ in structure._fields_:
+    lines = ['#include "runtime/hova_runtime.h"', f"_Static_assert(HOVA_ABI_VERSION == {abi}, \"\");"]
+    for python, name in NAMES.items():
+        structure = getattr(module, python, None)
+        for field, *_ in structure._fields_ if structure else ():
             place = getattr(structure, field)
             there = spelled.get(field, field) if python == "Tensor" else field
             lines.append(f'_Static_assert(offsetof({name}, {there}) == {place.offset}, "");')
             lines.append(f'_Static_assert(sizeof((({name} *)0)->{there}) == {place.size}, "");')
-        if python != "Program":
+        if structure and python != "Program":
             lines.append(f'_Static_assert(sizeof({name}) == {ctypes.sizeof(structure)}, "");')
+    return lines
+
+
+def compare(lines, tmp_path):
+    source = tmp_path / "compare.c"
+    source.write_text("\n".join(lines) + "\n")
+    done = subprocess.run(["clang-22", "-fsyntax-only", "-I", SOURCE, source], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_declarations_are_those_of_the_header(tmp_path):
+    """Sizes and places of fields, and numbers, as the C compiler has them."""
+    lines = declared(_interface, _interface.ABI_VERSION)
     for i, name in enumerate(("F32", "F64", "BF16", "F16", "I32", "I64", "BOOL")):
         lines.append(f'_Static_assert(HOVA_{name} == {i}, "");')
     statuses = {"OUT_OF_MEMORY": 71, "IO_ERROR": 74, "FAULT": 3}
@@ -78,10 +93,15 @@ def test_the_declarations_are_those_of_the_header(tmp_path):
         (number,) = (key for key, value in _interface.EXIT_STATUS.items() if value == exit_status)
         lines.append(f'_Static_assert(HOVA_{name} == {number}, "");')
     lines.append(f'_Static_assert(HOVA_OK == {_interface.OK} && HOVA_BUSY == {_interface.BUSY}, "");')
-    source = tmp_path / "compare.c"
-    source.write_text("\n".join(lines) + "\n")
-    done = subprocess.run(["clang-22", "-fsyntax-only", "-I", SOURCE, source], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+    compare(lines, tmp_path)
+
+
+def test_the_declarations_of_the_example_are_those_of_the_header(tmp_path, monkeypatch):
+    """The same of the class that examples/embed shows for copying."""
+    monkeypatch.syspath_prepend(SOURCE / "examples/embed")
+    import classify  # noqa: PLC0415 (not a module of the package)
+
+    compare(declared(classify, classify.Model.ABI), tmp_path)
 
 
 @pytest.mark.parametrize("dtype, code", [("f4", (2, 32, 1)), ("f8", (2, 64, 1)), ("f2", (2, 16, 1)), ("i4", (0, 32, 1)), ("i8", (0, 64, 1)), ("?", (6, 8, 1)), ("u2", (1, 16, 1)), (">f4", (3, 32, 1)), ("O", (3, 64, 1))])

@@ -93,3 +93,40 @@ def test_mistakes_are_told(model, name):
     with pytest.raises(hova.Error) as caught:
         model(*given)
     assert message in str(caught.value)
+
+
+COLUMNS = {"c": {"shape": ["items", 6]}}
+WITH_TOKENS = {"x": {"shape": ["items", 6, 8]}}
+ROWS = [{"name": "z", "op": "linear", "input": "c", "width": 4}]
+POOLED = [
+    {"name": "p", "op": "pool", "input": "x", "kind": "mean"},
+    {"name": "l", "op": "linear", "input": "p", "width": 4},
+    {"name": "s", "op": "add", "inputs": ["l", "z"]},
+]
+
+
+@pytest.mark.parametrize(
+    "inputs, layers, output",
+    [(COLUMNS, ROWS, "z"), ({**COLUMNS, **WITH_TOKENS}, ROWS + POOLED, "s"), ({**WITH_TOKENS, **COLUMNS}, ROWS + POOLED, "s")],
+    ids=["columns", "columns, tokens", "tokens, columns"],
+)
+def test_any_number_of_rows_of_columns(path, inputs, layers, output):
+    model = {"hova": 1, "name": "rows", "parameters": {"items": {"min": 1, "max": 4}}, "inputs": inputs, "layers": layers, "outputs": {"y": output}}
+    (path / "rows.json").write_text(json.dumps(model))
+    random = np.random.default_rng(4)
+    given = {name: random.standard_normal((4, *one["shape"][1:]), dtype=np.float32) for name, one in inputs.items()}
+
+    def results(count, **options):
+        with hova.load(hova.compile(path / "rows.json", output=path / "rows.so", emit="lib", **options)) as program:
+            return program({name: array[:count] for name, array in given.items()})["y"]
+
+    for count in (1, 3, 4):
+        assert np.allclose(results(count), results(count, set={"items": count}), rtol=1e-5, atol=1e-6), count
+    if next(iter(inputs)) == "x":
+        with hova.load(hova.compile(path / "rows.json", output=path / "rows.so", emit="lib")) as program:
+            packed = program({name: list(array[:3]) for name, array in given.items()})["y"]
+            assert np.array_equal(packed, program({name: array[:3] for name, array in given.items()})["y"])
+            with pytest.raises(hova.Error, match=r"input 'c' expects items of shape \[6\], got \[5\] as item 0"):
+                program(x=list(given["x"][:1]), c=[given["c"][0, :5]])
+            with pytest.raises(hova.Error, match=r"input 'x' expects items of shape \[tokens, 8\], got \[6, 7\] as item 0"):
+                program(x=[given["x"][0, :, :7]], c=given["c"][:1])

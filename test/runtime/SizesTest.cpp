@@ -81,6 +81,29 @@ TEST(Sizes, are_those_of_the_first_input) {
   EXPECT_EQ(call.sizes.rows, 10);
 }
 
+TEST(Sizes, are_those_of_columns_beside_a_fixed_number_of_tokens) {
+  const hova_tensor_info column = {"c", HOVA_F32, 2,         itemDims,
+                                   0,   0,        HOVA_ITEMS};
+  const hova_ranges fixed = {1, 4, 3, 3, "batch", nullptr};
+  hova_program program = makeProgram();
+  program.inputs = &column;
+  program.num_inputs = 1;
+  program.ranges = &fixed;
+  Shape shape = {2, 3};
+  hova_tensor tensor =
+      hova_make_tensor(nullptr, HOVA_F32, 2, shape.data(), nullptr);
+  hova_sizes sizes = {};
+  hova_error error = {};
+  EXPECT_EQ(hova_find_sizes(&program, &tensor, nullptr, 0, &sizes, &error),
+            HOVA_OK);
+  EXPECT_EQ(sizes.items, 2);
+  EXPECT_EQ(sizes.tokens, 3);
+  EXPECT_EQ(sizes.rows, 6);
+  shape[0] = 5;
+  EXPECT_EQ(hova_find_sizes(&program, &tensor, nullptr, 0, &sizes, &error),
+            HOVA_REJECTED);
+}
+
 TEST(Sizes, are_those_of_packed_items) {
   const int32_t lengths[] = {2, 10, 3};
   Call call({{15}, {15, 3}, {15, 3}, {3, 3}});

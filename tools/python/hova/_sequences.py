@@ -40,18 +40,18 @@ class Sizes:
 
 
 def sizes_of(tensors: Sequence[Any], given: Sequence[Any]) -> Sizes | None:
-    """The sizes that the first input says; None: of an array that is no NumPy array, which the model checks itself."""
+    """The sizes that the first input says; None: there is no input."""
     for tensor, value in zip(tensors, given):
-        if TOKENS not in tensor.axes:
+        if not tensor.axes:
             continue
-        if isinstance(value, (list, tuple)):
+        are_tokens = TOKENS in tensor.axes
+        if are_tokens and isinstance(value, (list, tuple)):
             return _packed_sizes(tensor, value)
         shape = tuple(getattr(value, "shape", ()))
         if len(shape) != len(tensor.shape):
-            raise Error(
-                f"input '{tensor.name}' expects an array [items, tokens{', ...' if len(tensor.shape) > 2 else ''}], "
-                f"or a list with an array for each item, got shape {list(shape)}"
-            )
+            rest = "" if len(tensor.shape) == 2 else ", ..."
+            expected = f"[items, tokens{rest}], or a list with an array for each item" if are_tokens else "[items, columns]"
+            raise Error(f"input '{tensor.name}' expects an array {expected}, got shape {list(shape)}")
         return Sizes(int(shape[0]), int(shape[1]))
     return None
 
@@ -67,13 +67,21 @@ def _packed_sizes(tensor: Any, arrays: Sequence[Any]) -> Sizes:
 
 
 def pack(tensor: Any, sizes: Sizes, value: Any) -> Any:
-    """The array that a list of items is, side by side."""
+    """The array that a list of items is, those of tokens side by side."""
     if not isinstance(value, (list, tuple)):
         return value
     if sizes.lengths is None:
         raise Error(f"input '{tensor.name}' is a list of items, and the first input is one array of them")
     arrays = [np.asarray(array) for array in value]
+    are_tokens = TOKENS in tensor.axes
     lengths = [len(array) if array.ndim else -1 for array in arrays]
-    if TOKENS in tensor.axes and lengths != list(sizes.lengths):
+    if are_tokens and lengths != list(sizes.lengths):
         raise Error(f"input '{tensor.name}' expects items of {list(sizes.lengths)} tokens, as the first input has, got {lengths}")
-    return np.concatenate(arrays) if arrays else np.empty(sizes.shape(tensor), tensor.dtype)
+    fixed = tensor.shape[2 if are_tokens else 1 :]
+    for number, array in enumerate(arrays):
+        if (array.shape[1:] if are_tokens else array.shape) != fixed:
+            expected = ", ".join([TOKENS] * are_tokens + [str(size) for size in fixed])
+            raise Error(f"input '{tensor.name}' expects items of shape [{expected}], got {list(array.shape)} as item {number}")
+    if not arrays:
+        return np.empty(sizes.shape(tensor), tensor.dtype)
+    return np.concatenate(arrays) if are_tokens else np.stack(arrays)
