@@ -133,7 +133,9 @@ static bool begins(const llvm::ELF::Elf64_Shdr &section,
          section.sh_addr - segment.p_vaddr < segment.p_memsz;
 }
 
-/// The sections that share the segment of the weights, in quotes.
+/// The sections that share the segment of the weights, in quotes. An empty one
+/// shares nothing: where the constants before the weights end with a page, the
+/// linker puts a padding of no bytes there.
 static std::string findNeighbours(llvm::ArrayRef<char> file,
                                   const llvm::ELF::Elf64_Shdr &weights) {
   using namespace llvm::ELF;
@@ -149,8 +151,8 @@ static std::string findNeighbours(llvm::ArrayRef<char> file,
     for (int j = 0; begins(weights, segment) && j < header.e_shnum; ++j) {
       Elf64_Shdr other = sectionAt(j);
       llvm::StringRef name = nameAt(file, names, other.sh_name);
-      if ((other.sh_flags & SHF_ALLOC) && name != kWeightSection &&
-          begins(other, segment)) {
+      if ((other.sh_flags & SHF_ALLOC) && other.sh_size != 0 &&
+          name != kWeightSection && begins(other, segment)) {
         found += (found.empty() ? "'" : ", '") + name.str() + "'";
       }
     }

@@ -108,6 +108,14 @@ TEST(WeightSection, says_what_is_missing_and_what_to_do) {
             "constant; --weights-mode=file keeps them in a file beside it");
   EXPECT_EQ(segment.file, before);
 
+  // A section of no bytes is nobody's neighbour.
+  constant.sh_size = 0;
+  segment.put(segment.placeOf(2), constant);
+  EXPECT_EQ(segment.place(),
+            "no segment of the linked program is as long as its section "
+            "'.hova_weights' and has nothing else; --weights-mode=file keeps "
+            "them in a file beside it");
+
   Linked none;
   load.p_type = PT_NOTE;
   none.put(none.header.e_phoff, load);
