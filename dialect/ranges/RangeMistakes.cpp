@@ -5,6 +5,7 @@
 #include "dialect/Interfaces.h"
 #include "dialect/Shapes.h"
 #include "dialect/attention/AttentionOps.h"
+#include "dialect/columns/ColumnOps.h"
 #include "dialect/dense/DenseOps.h"
 #include "dialect/program/ProgramOps.h"
 #include "dialect/score/ScoreOps.h"
@@ -178,7 +179,8 @@ std::string RangeChecker::checkRows(Operation *op) {
 }
 
 /// What is computed of each token of [items, tokens]: its row of a table, or
-/// whether it counts, and where.
+/// whether it counts, and where; or itself, turned by the tables' row for its
+/// place.
 std::string RangeChecker::checkTokens(Operation *op) {
   bool areTokens = extentIn(op->getOperand(0)) == Extent::tokens;
   if (!areTokens ||
@@ -194,7 +196,8 @@ std::string RangeChecker::checkTokens(Operation *op) {
 }
 
 std::string RangeChecker::check(Operation *op) {
-  if (isa<EmbeddingOp, PaddingMaskOp, PositionIdsOp, MaskFactorsOp>(op)) {
+  if (isa<EmbeddingOp, PaddingMaskOp, PositionIdsOp, MaskFactorsOp, RotaryOp>(
+          op)) {
     return checkTokens(op);
   }
   if (auto attention = dyn_cast<AttentionOp>(op)) {

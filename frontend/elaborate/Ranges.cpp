@@ -27,8 +27,9 @@ std::string SizeRange::str() const {
 std::string readsRange(const std::string &name) {
   return "the parameter " + inQuotes(name) +
          " is a range, which only the shapes of inputs may name: what depends "
-         "on it would differ from run to run. Fix it with --set " +
-         name + "=VALUE";
+         "on it would differ from run to run. largest(" +
+         name + ") is the largest of its values, and --set " + name +
+         "=VALUE fixes it";
 }
 
 /// `1..512`; nothing if `text` is something else.

@@ -127,6 +127,15 @@ void Elaborator::noteValue(Diagnostic &diagnostic, ValueRef value) {
       {inQuotes(known.path) + " is " + known.type.str(), known.range});
 }
 
+/// `length` of `length` and of `largest(length)`.
+static std::string_view parameterOf(std::string_view name) {
+  constexpr std::string_view largest = "largest(";
+  bool isLargest = name.substr(0, largest.size()) == largest;
+  return isLargest
+             ? name.substr(largest.size(), name.size() - largest.size() - 1)
+             : name;
+}
+
 Lookup Elaborator::lookup(const Environment &environment) const {
   return [this, &environment](std::string_view name) -> const Scalar * {
     if (environment.index && name == "index") {
@@ -138,8 +147,9 @@ Lookup Elaborator::lookup(const Environment &environment) const {
         return &local->second;
       }
     }
-    auto parameter = program->parameters.find(std::string(name));
-    if (program->ranges.count(name)) {
+    std::string_view called = parameterOf(name);
+    auto parameter = program->parameters.find(std::string(called));
+    if (called == name && program->ranges.count(name)) {
       rangeRead = name;
     }
     return parameter == program->parameters.end() ? nullptr

@@ -73,7 +73,9 @@ struct NameUse {
   size_t begin = 0;
 };
 
-/// Finds the value of a name; null if there is none.
+/// Finds the value of a name; null if there is none. `largest(length)` is a name
+/// too: that of the parameter's value where it has one, and of the largest where
+/// it is a range.
 using Lookup = std::function<const Scalar *(std::string_view)>;
 
 struct Reference;

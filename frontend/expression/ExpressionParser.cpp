@@ -26,10 +26,19 @@ struct Function {
   Operator op;
   size_t fewest;
   size_t most;
-  /// Scores have more functions, but no lists; constants have all.
-  enum Users { All, Scores, Others, Constants } users = All;
+  /// Scores have more functions, but no lists; constants have all. Keys of a
+  /// configuration are no parameters.
+  enum Users { All, Scores, Others, Constants, Parameters } users = All;
+
+  /// A parameter may be called so, as it could before there was the function.
+  bool mayBeName() const {
+    return op == Operator::Count || users == Parameters;
+  }
 
   bool isKnown(Language language) const {
+    if (users == Parameters) {
+      return language != Language::Keys;
+    }
     if (users == All || language == Language::Constants) {
       return true;
     }
@@ -49,6 +58,7 @@ constexpr Function functions[] = {
     {"ceil", Operator::Ceiling, 1, 1},
     {"log2", Operator::Log2, 1, 1},
     {"count", Operator::Count, 1, 1, Function::Others},
+    {"largest", Operator::Name, 1, 1, Function::Parameters},
     {"exp", Operator::Exponential, 1, 1, Function::Scores},
     {"log", Operator::Logarithm, 1, 1, Function::Scores},
     {"tanh", Operator::Tangent, 1, 1, Function::Scores},
@@ -375,10 +385,9 @@ ExpressionParser::NodePtr ExpressionParser::word() {
   skipSpace();
   bool isCall = at < text.size() && text[at] == '(';
   for (size_t i = 0; i < std::size(functions); ++i) {
-    // A parameter may be called `count`, as it could before there were lists.
-    bool mayBeName = functions[i].op == Operator::Count && !isCall;
+    bool isName = functions[i].mayBeName() && !isCall;
     if (name == functions[i].name && functions[i].isKnown(language) &&
-        !mayBeName) {
+        !isName) {
       return call(i, begin);
     }
   }
@@ -479,9 +488,25 @@ ExpressionParser::NodePtr ExpressionParser::call(size_t index, size_t begin) {
   if (operands.empty()) {
     return nullptr;
   }
-  return function.op == Operator::Sum
-             ? sumOver(std::move(operands), begin)
-             : make(function.op, begin, std::move(operands));
+  switch (function.op) {
+  case Operator::Sum:
+    return sumOver(std::move(operands), begin);
+  case Operator::Name:
+    return largestOf(*operands[0], begin);
+  default:
+    return make(function.op, begin, std::move(operands));
+  }
+}
+
+ExpressionParser::NodePtr
+ExpressionParser::largestOf(const Expression::Node &parameter, size_t begin) {
+  if (parameter.op != Operator::Name) {
+    error = {parameter.begin, parameter.end,
+             "largest takes the name of a parameter, as in largest(length)"};
+    return nullptr;
+  }
+  std::string name = parameter.literal.text;
+  return leaf(Operator::Name, begin, Scalar::ofText("largest(" + name + ")"));
 }
 
 ExpressionParser::NodePtr
@@ -500,7 +525,7 @@ ExpressionParser::callAdded(const ExpressionFunction &function, size_t begin) {
 ExpressionParser::NodePtr
 ExpressionParser::sumOver(std::vector<NodePtr> operands, size_t begin) {
   const Expression::Node &counter = *operands[0];
-  if (counter.op != Operator::Name) {
+  if (counter.op != Operator::Name || !isName(counter.literal.text)) {
     error = {counter.begin, counter.end,
              "sum takes a name that counts from 0, how far, and what is added, "
              "as in sum(k, 8, table[row, k])"};

@@ -98,6 +98,8 @@ private:
                                     size_t most, size_t begin);
   /// Of a sum, whose first operand is the name that counts in the others.
   NodePtr sumOver(std::vector<NodePtr> operands, size_t begin);
+  /// A name that `Lookup` knows as that of a parameter's largest value.
+  NodePtr largestOf(const Expression::Node &parameter, size_t begin);
   /// Expressions with commas between them; empty after a mistake.
   std::vector<NodePtr> list();
 

@@ -22,7 +22,7 @@ import hova  # noqa: E402
 VOCAB, WIDTH, LENGTH, ITEMS = 50, 48, 75, 6
 
 
-def encoder(attention, tail, outputs, **inputs):
+def encoder(attention, tail, outputs, tables=(), **inputs):
     """Two layers, and what a task does with them."""
     layer = [
         {"name": "attn", "op": "multi_head_attention", "input": "x", "heads": 3, **attention},
@@ -31,7 +31,8 @@ def encoder(attention, tail, outputs, **inputs):
         {"name": "ffn", "op": "feed_forward", "input": "norm1", "hidden": 100, "activation": "gelu_erf"},
         {"name": "sum2", "op": "add", "inputs": ["norm1", "ffn"]},
     ]
-    names = ["x", *inputs]
+    handed = [*inputs, *(table["name"] for table in tables)]
+    names = ["x", *handed]
     return {
         "hova": 1,
         "name": "ranged",
@@ -41,13 +42,23 @@ def encoder(attention, tail, outputs, **inputs):
         "layers": [
             {"name": "words", "op": "embedding", "input": "tokens", "vocab": VOCAB, "width": WIDTH},
             {"name": "placed", "op": "positions", "input": "words", "kind": "learned", "length": 80},
-            {"name": "encoder", "block": "layer", "repeat": 2, "inputs": {"x": "placed", **{name: name for name in inputs}}},
+            *tables,
+            {"name": "encoder", "block": "layer", "repeat": 2, "inputs": {"x": "placed", **{name: name for name in handed}}},
             *tail,
         ],
         "outputs": outputs,
     }
 
 
+ROTATIONS = [
+    {"name": name, "op": "constant", "shape": ["largest(length)", 8], "value": f"{function}(row * 100 ** (-column / 8))"}
+    for name, function in (("cosines", "cos"), ("sines", "sin"))
+]
+BUCKETS = [
+    {"name": "distances", "op": "weight", "shape": [6, 3]},
+    {"name": "bucket", "op": "constant", "dtype": "i32", "shape": ["2*largest(length) - 1"],
+     "value": "if(index0 >= largest(length), 3, 0) + min(abs(index0 - largest(length) + 1), 2)"},
+]
 MASK = {"mask": {"shape": ["items", "length"], "dtype": "bool"}}
 MODELS = {
     "no mask": encoder({}, [], {"y": "encoder"}),
@@ -69,11 +80,15 @@ MODELS = {
     ),
     "distances, shared keys": encoder({"score": "score - 0.1 * abs(query - key)", "key_value_heads": 1}, [], {"y": "encoder"}),
     "rows without keys": encoder({"key_valid": "mask", "empty_row": "uniform"}, [], {"y": "encoder"}, **MASK),
+    "rotations": encoder({"cosines": "cosines", "sines": "sines", "key_valid": "mask"}, [], {"y": "encoder"}, ROTATIONS, **MASK),
+    "causal rotations": encoder({"cosines": "cosines", "sines": "sines", "causal": True, "key_value_heads": 1}, [], {"y": "encoder"}, ROTATIONS),
+    "buckets of distances": encoder({"score": "score + distances[bucket[key - query + largest(length) - 1], head]"}, [], {"y": "encoder"}, BUCKETS),
     "weights without softmax": encoder({"score": "max(score, 0)", "normalize": "sum"}, [], {"y": "encoder"}),
 }
 WAYS = {"native": (), "bf16": ("--dtype=bf16",), "x86-64-v3": ("--march=x86-64-v3",), "x86-64-v3 f16": ("--march=x86-64-v3", "--dtype=f16")}
 # Each model natively, each way with some.
 CASES = [(model, "native") for model in MODELS] + [
+    ("rotations", "bf16"), ("causal rotations", "x86-64-v3"), ("buckets of distances", "x86-64-v3 f16"),
     ("key_valid, first token", "bf16"), ("mean, causal", "bf16"), ("last token, a window", "x86-64-v3"), ("no mask", "x86-64-v3 f16")
 ]
 

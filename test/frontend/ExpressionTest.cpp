@@ -21,6 +21,8 @@ const Scalar *find(std::string_view name) {
       {"on", Scalar::ofBoolean(true)},
       {"kind", Scalar::ofText("softmax")},
       {"count", Scalar::ofInteger(3)},
+      {"largest", Scalar::ofInteger(5)},
+      {"largest(n)", Scalar::ofInteger(9)},
       {"depths", Scalar::ofList({Scalar::ofInteger(2), Scalar::ofReal(0.5),
                                  Scalar::ofText("a\"b")})}};
   auto found = values.find(name);
@@ -53,6 +55,24 @@ TEST(Expression, reads_lists) {
   EXPECT_EQ(value("count(n)"), "6: expected a list, got an integer (7)");
   EXPECT_EQ(value("depths[0"), "8: expected ']' at the end");
   EXPECT_EQ(value("rope.theta"), "4: expected an operator or the end, got '.'");
+}
+
+// The name of a parameter's largest value is one that a lookup is asked for.
+TEST(Expression, asks_for_the_largest_value_of_a_parameter) {
+  EXPECT_EQ(value("2*largest( n ) + 1"), "19");
+  EXPECT_EQ(value("largest(eps)"), "0: unknown name \"largest(eps)\"");
+  EXPECT_EQ(value("largest + 1"), "6");
+  EXPECT_EQ(value("largest(n + 1)"),
+            "8: largest takes the name of a parameter, as in largest(length)");
+  EXPECT_EQ(value("largest(n, n)"), "0: largest takes 1 value, got 2");
+  EXPECT_EQ(value("sum(largest(n), 3, 1)").find("0: unknown function"), 0u);
+  TextError error;
+  std::optional<Expression> uses = Expression::parse("largest(n)", error);
+  ASSERT_TRUE(uses && uses->names().size() == 1);
+  EXPECT_EQ(uses->names()[0].name, "n");
+  EXPECT_FALSE(Expression::parseKeys("largest(n)", error));
+  EXPECT_FALSE(Expression::parseConstant("sum(largest(n), 3, 1)", error));
+  EXPECT_EQ(error.message.find("sum takes a name that counts"), 0u);
 }
 
 TEST(Expression, knows_keys_of_objects) {
@@ -110,8 +130,9 @@ TEST(Expression, names_the_place_of_a_mistake) {
   EXPECT_EQ(value("1 \u00e9 2"),
             "2: expected an operator or the end, got '\u00e9'");
   EXPECT_EQ(value("1 \xc3"), "2: expected an operator or the end, got '\\xc3'");
-  EXPECT_EQ(value("foo(1)"), "0: unknown function \"foo\"; there are if, min, "
-                             "max, abs, sqrt, floor, ceil, log2 and count");
+  EXPECT_EQ(value("foo(1)"),
+            "0: unknown function \"foo\"; there are if, min, "
+            "max, abs, sqrt, floor, ceil, log2, count and largest");
   EXPECT_EQ(value("if(on, 1)"), "0: if takes 3 values, got 2");
   EXPECT_EQ(value("'abc"), "0: missing closing quote (')");
   EXPECT_EQ(value("1.2.3"), "0: this is not a number");

@@ -68,6 +68,23 @@ TEST(Ranges, AreGivenOfAnyParameter) {
   EXPECT_EQ(boundsOf(read), (Bounds{1, 5, 3, 9}));
 }
 
+// What reads the largest size of a range knows that it is.
+TEST(Ranges, LendTheirLargestValue) {
+  const std::string parameters =
+      R"json("length": {"min": 1, "max": 9}, "items": 1, "rows": "2*largest(length)")json";
+  const std::string inputs = R"("x": {"shape": ["items", "length", 8]})";
+  const std::string layers =
+      R"json({"name": "t", "op": "constant", "shape": ["rows"], "value": "index0 / largest(length)"},
+         {"name": "y", "op": "attention", "query": "x", "key": "x", "value": "x", "heads": 2,
+          "score": "score + t[key - query + largest(length) - 1]"})json";
+  Read read(described(parameters, inputs, layers));
+  ASSERT_TRUE(read.program) << read.printed();
+  EXPECT_EQ(read.type("t"), "f32 [18]");
+  Read four(described(parameters, inputs, layers), set({"length=4"}));
+  ASSERT_TRUE(four.program) << four.printed();
+  EXPECT_EQ(four.type("t"), "f32 [8]");
+}
+
 struct Wrong {
   std::string text;
   std::vector<std::string> overrides;
@@ -110,7 +127,22 @@ INSTANTIATE_TEST_SUITE_P(
         Wrong{described(ranges + R"(, "half": "length // 2")"),
               {},
               "error: the parameter \"length\" is a range, which only the "
-              "shapes of inputs may name"},
+              "shapes of inputs may name: what depends on it would differ from "
+              "run to run. largest(length) is the largest of its values, and "
+              "--set length=VALUE fixes it"},
+        Wrong{
+            described(
+                ranges, x,
+                R"({"name": "t", "op": "constant", "shape": [4], "value": "index0 / length"},
+                           {"name": "y", "op": "linear", "input": "x", "width": 4})"),
+            {},
+            "error: the parameter \"length\" is a range"},
+        Wrong{
+            described(
+                ranges, x,
+                R"json({"name": "y", "op": "linear", "input": "x", "width": "largest(wide)"})json"),
+            {},
+            "unknown name \"wide\""},
         Wrong{
             described(ranges, R"("x": {"shape": ["items", "length + 1", 8]})"),
             {},

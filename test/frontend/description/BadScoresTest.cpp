@@ -78,7 +78,7 @@ std::vector<Bad> syntax() {
       score("ends_early", "score +@", "expected a number, a name or '('"),
       score("no_function", "@erf(score)",
             "unknown function \"erf\"; there are if, min, max, abs, sqrt, "
-            "floor, ceil, log2, exp, log, tanh and sigmoid"),
+            "floor, ceil, log2, largest, exp, log, tanh and sigmoid"),
       score("brackets_stay_open", "bias[head, query, 0@",
             "expected ',' or ']' at the end"),
       score("no_index", "bias[@]", "expected a number, a name or '(', got ']'"),

@@ -11,10 +11,14 @@ from folders import SOURCE, hova, run, write_folder
 from recorded import BATCH, FILES, LENGTH, cases, inputs_of, some_of, weights_of
 
 
-def check(case, config, tmp_path):
+# Of what has tokens, all but: scores that other layers read, two towers, and images beside texts.
+FIXED = {"deberta_v2", "clip", "siglip"}
+
+
+def check(case, config, tmp_path, batch=BATCH, length=LENGTH):
     folder = write_folder(tmp_path / "folder", config, weights_of(case))
     given = inputs_of(case)
-    sizes = [f"--set=batch={BATCH}"] + ([f"--set=length={LENGTH}"] if "tokens" in given else [])
+    sizes = [f"--set=batch={batch}"] + ([f"--set=length={length}"] if "tokens" in given else [])
     done = hova("compile", folder, "-o", tmp_path / "program", "--march=x86-64-v3", *sizes)
     assert done.returncode == 0, done.stderr
     assert "warning" not in done.stderr
@@ -29,6 +33,19 @@ def check(case, config, tmp_path):
 @pytest.mark.parametrize("family, kind, case", [pytest.param(*case, id=case[1]) for case in cases()])
 def test_class(family, kind, case, tmp_path):
     check(case, case["config"], tmp_path)
+
+
+def classes_of_texts():
+    """Two of each family: others differ behind the layers alone."""
+    for path in FILES:
+        of_family = [param for param in cases() if param[0] == path.stem and "tokens" in param[2]["inputs"]]
+        yield from (pytest.param(case, id=kind) for family, kind, case in of_family[:2] if family not in FIXED)
+
+
+@pytest.mark.parametrize("case", classes_of_texts())
+def test_class_of_any_size(case, tmp_path):
+    """One program for every number of texts and tokens, which has the same numbers."""
+    check(case, case["config"], tmp_path, "1..5", "1..12")
 
 
 def in_words_of_today(config):

@@ -17,7 +17,8 @@ expression: "hidden": "4*width", "if": "index % 2 == 1".
   comparison   == != < <= > >=
   logic        and, or, not
   functions    if(condition, a, b), min, max, abs, sqrt, floor, ceil, log2;
-               of a list: count(list), list[index]
+               of a list: count(list), list[index]; of a parameter that may
+               be a range of sizes: largest(length)
   names        parameters, arguments of the block, and index, the number of the
                repetition, from 0
 
