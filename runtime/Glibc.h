@@ -8,7 +8,7 @@
 // This header, which the compiler includes in front of each source of the
 // runtime, binds those to the version that every library has, and puts statx
 // (2.28) in the place of stat, fstat and lstat, which are functions of the
-// library only since 2.33. test/runtime/test_glibc.py reads what programs need.
+// library only since 2.33. test/runtime/test_link.py reads what programs need.
 //
 // Programs name libpthread.so.0, and for a GPU libdl.so.2, as libraries that
 // they need (codegen/program/Link.cpp): before 2.34 these functions are there.

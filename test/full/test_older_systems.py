@@ -9,6 +9,7 @@ test/runtime/test_link.py reads that programs ask for nothing later.
 
 import os
 import re
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -25,18 +26,31 @@ def run(*command, **options):
     return subprocess.run([str(part) for part in command], capture_output=True, text=True, check=False, **options)
 
 
-@pytest.fixture(scope="module")
-def root(tmp_path_factory):
+def make_root(folder, release, packages, *options):
+    """A root of a release of Debian, with the files of packages and of what they need."""
     if os.getuid() != 0:
         pytest.skip("only root may change the root of a process")
+    if not shutil.which("mmdebstrap"):
+        pytest.skip("mmdebstrap is missing: ./dev test --full installs it")
     mirror = re.search(r"^URIs: (\S+/debian)/?$", SOURCES.read_text() if SOURCES.exists() else "", re.MULTILINE)
     if not mirror:
         pytest.skip(f"this machine has no {SOURCES} with a mirror of Debian")
-    folder = tmp_path_factory.mktemp("older") / "root"
-    done = run("mmdebstrap", "--variant=extract", "--include=libc6", RELEASE, folder, mirror[1])
+    done = run("mmdebstrap", "--variant=extract", f"--include={packages}", *options, release, folder, mirror[1])
     if done.returncode and any(word in done.stderr for word in ("Could not resolve", "Temporary failure")):
         pytest.skip("the package archive cannot be reached")
     assert done.returncode == 0, done.stderr[-3000:]
+    return folder
+
+
+def inside(root):
+    """What a command in a root begins with. Programs find their libraries by /proc."""
+    (root / "proc").mkdir(exist_ok=True)
+    return ["unshare", "--mount", "sh", "-c", 'mount --bind /proc "$0/proc" && exec chroot "$0" "$@"', root]
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory):
+    folder = make_root(tmp_path_factory.mktemp("older") / "root", RELEASE, "libc6")
     assert (folder / "lib/x86_64-linux-gnu" / LIBRARY).exists()
     return folder
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from conftest import SOURCE
 from hova import _arrays, _interface
-from hova._arrays import Views, bytes_of
+from hova._arrays import Views, array_of, bytes_of
 
 pointer_of = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(("PyCapsule_GetPointer", ctypes.pythonapi))
 name_of = ctypes.PYFUNCTYPE(ctypes.c_char_p, ctypes.py_object)(("PyCapsule_GetName", ctypes.pythonapi))
@@ -210,6 +210,14 @@ def test_bytes_of_a_capsule_live_as_long_as_it():
         del data
         gc.collect()
         assert given.freed == 1
+    array = array_of(given := Given(rows.T))[1]
+    assert array.dtype == rows.dtype and np.array_equal(array, rows.T) and np.shares_memory(array, rows) and given.freed == 0
+    del array
+    gc.collect()
+    assert given.freed == 1
+    nothing = Given(np.empty((0, 3), np.float32))
+    ctypes.memset(nothing.managed.tensor, 0, 8)  # no address
+    assert array_of(nothing)[1].shape == (0, 3) and bytes_of(nothing)[2:] == ((0, 3), b"")
     with pytest.raises(TypeError, match="expects an array in CPU memory, got one of device 2"):
         bytes_of(Given(rows, device=2))
     with pytest.raises(TypeError, match="expects an array, got int"):

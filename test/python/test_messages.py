@@ -171,6 +171,12 @@ MISTAKES = {
         "hova: error: option '--dtype' expects f32, bf16, f16, got 'float64'\n  note: 'hova compile --help' lists the options",
     ),
     "levels that are numbers": (compiled(march=[3]), TypeError, "'march' expects a text or several, got [3]"),
+    "targets that are numbers": (compiled(target=[3]), TypeError, "'target' expects a text or several, got [3]"),
+    "a target that is none": (
+        compiled(target=["cpu", "gpu"]),
+        hova.Error,
+        "hova: error: option '--target': 'gpu' is unknown; targets are cpu, cuda, cuda-emulated\n  note: 'hova compile --help' lists the options",
+    ),
     "half a seed": (compiled(init=0.5), TypeError, "'init' expects a text or a whole number, got 0.5"),
     "a level that is none": (
         compiled(optimization=9),
@@ -186,6 +192,26 @@ MISTAKES = {
         compiled(output="/nowhere/m.so"),
         hova.Error,
         "hova: error: cannot write '/nowhere/m.so': No such file or directory",
+    ),
+    "no weights to pack": (
+        lambda folder: hova.pack_weights(LINEAR, folder / "image"),
+        TypeError,
+        "hova.pack_weights() expects 'weights', a file or arrays by name, or 'init', the seed of random ones",
+    ),
+    "an array of another shape": (
+        lambda _: hova.view(LINEAR, weights={"y.weight": np.ones((2, 3)), "y.bias": np.ones(3)}, inputs={"x": np.zeros((3, 3), np.float32)}),
+        hova.Error,
+        "hova: error: input 'x' expects shape [1, 2], <x> has [3, 3]",
+    ),
+    "no folder to keep a program in": (
+        lambda folder: hova.compile(LINEAR).save(folder / "none/m.v1"),
+        FileNotFoundError,
+        "[Errno 2] No such file or directory: 'FOLDER/none/m.v1.so'",
+    ),
+    "a program that is gone": (
+        lambda folder: hova.Program(folder / "gone.so", ()).save(folder / "m.so"),
+        FileNotFoundError,
+        "[Errno 2] No such file or directory: 'FOLDER/gone.so'",
     ),
     # Models.
     "no library": (lambda folder: hova.load(folder / "no.so"), hova.Error, "cannot read 'FOLDER/no.so': No such file or directory"),

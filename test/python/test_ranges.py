@@ -7,6 +7,7 @@ import json
 import hova
 import numpy as np
 import pytest
+from test_results import tensors  # noqa: F401 -- a fixture
 
 MODEL = {
     "hova": 1,
@@ -60,6 +61,22 @@ def test_lists_are_packed_and_results_of_tokens_are_lists(model):
         assert np.array_equal(alone["y"][0], packed["y"][number]) and np.array_equal(alone["z"][0], packed["z"][number])
 
 
+def test_lists_of_another_library_have_results_of_it(model, tensors):
+    items = [item(5, 1), item(2, 2)]
+    given = {name: [one[name] for one in items] for name in ("tokens", "mask")}
+    others = {name: [tensors(array) for array in arrays] for name, arrays in given.items()}
+    expected, found = model(given), model(others)
+    assert [type(y) for y in found["y"]] == [tensors] * 2 and type(found["z"]) is tensors
+    assert all(np.array_equal(y.array, want) for y, want in zip(found["y"], expected["y"], strict=True))
+    assert np.array_equal(found["z"].array, expected["z"])
+    for mixed, how in [(others, {"like": "numpy"}), ({**others, "mask": given["mask"]}, {}), ({**others, "tokens": [given["tokens"][0], others["tokens"][1]]}, {})]:
+        kept = model(mixed, **how)
+        assert all(type(y) is np.ndarray and np.array_equal(y, want) for y, want in zip(kept["y"], expected["y"], strict=True))
+    others["mask"][1].__class__ = type("Elsewhere", (tensors,), {"__dlpack__": lambda self, **options: 1 / 0})
+    with pytest.raises(hova.Error, match="item 1 of input 'mask' is not given by its library: division by zero"):
+        model(others)
+
+
 def test_results_are_written_where_they_are_wanted(model):
     one = item(4)
     out = {"z": np.empty((1, 8), np.float32)}
@@ -81,8 +98,8 @@ MISTAKES = {
         "input 'mask' expects items of [5] tokens, as the first input has, got [4]",
     ),
     "a list beside an array": ((TOKENS, list(MASK)), "input 'mask' is a list of items, and the first input is one array of them"),
-    "a list of matrices": (([TOKENS], [MASK]), "input 'tokens' expects a list of NumPy arrays of 1 axes, got an array of 2 axes as item 0"),
-    "a list of numbers": (([1, 2], [True, True]), "input 'tokens' expects a list of NumPy arrays of 1 axes, got int as item 0"),
+    "a list of matrices": (([TOKENS], [MASK]), "input 'tokens' expects a list of arrays of 1 axes, NumPy's or others with __dlpack__, got an array of 2 axes as item 0"),
+    "a list of numbers": (([1, 2], [True, True]), "input 'tokens' expects a list of arrays of 1 axes, NumPy's or others with __dlpack__, got int as item 0"),
     "another type": (([TOKENS[0].astype(np.int64)], [MASK[0]]), "input 'tokens' expects int32, got int64"),
 }
 

@@ -49,6 +49,9 @@ def tensors(monkeypatch):
         def __dlpack_device__(self):
             return self.array.__dlpack_device__()
 
+        def __getitem__(self, key):
+            return Tensor(self.array[key])
+
     Tensor.__module__ = "tensors.core"
     module = types.ModuleType("tensors")
     module.from_dlpack = lambda array: Tensor(np.from_dlpack(array))
@@ -106,6 +109,11 @@ def test_memory_of_a_gpu_is_made_where_the_inputs_are(monkeypatch):
     assert new_array(None, [there], (2, 3), "float32").shape == (2, 3)
 
 
+def test_a_program_is_loaded_as_by_load():
+    (_, *own), (_, *others) = (inspect.signature(function).parameters.values() for function in (hova.Program.load, hova.load))
+    assert own == others
+
+
 def test_a_model_is_sent_and_loads_its_file_there(program, tmp_path):
     with hova.load(program, threads=1, contexts=2) as model:
         sent = pickle.dumps(model)
@@ -147,8 +155,9 @@ def test_an_executable_is_kept(tmp_path):
 
 def test_an_image_of_weights_is_packed(program, tmp_path):
     image = hova.pack_weights(LINEAR, tmp_path / "zero.weights", weights={name: 0 * array for name, array in WEIGHTS.items()})
-    with hova.load(program, threads=1, weights=image) as model:
-        assert model(X)["o"].tolist() == [[0, 0, 0]]
+    for model in (hova.load(program, threads=1, weights=image), program.load(threads=1, weights=image, check_weights=True)):
+        with model:
+            assert model(X)["o"].tolist() == [[0, 0, 0]]
     with pytest.raises(TypeError, match=r"hova.pack_weights\(\) takes no option 'weight'"):
         hova.pack_weights(LINEAR, tmp_path / "zero.weights", weight="w")
 

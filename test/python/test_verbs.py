@@ -113,6 +113,8 @@ def test_numbers_that_differ_are_data_and_no_error(monkeypatch):
     [
         ({"set": {"a": True, "b": 2, "c": 0.5, "d": "x"}}, ["--set=a=true", "--set=b=2", "--set=c=0.5", "--set=d=x"]),
         ({"march": ["x86-64-v3", "x86-64-v4"]}, ["--march=x86-64-v3,x86-64-v4"]),
+        ({"target": ["cpu", "cuda"]}, ["--target=cpu,cuda"]),
+        ({"target": "cpu,cuda"}, ["--target=cpu,cuda"]),
         ({"strict": True, "werror": False}, ["--strict"]),
         ({"without": "a", "pass_pipeline": ["p(q)", "r(s)"]}, ["--without=a", "--pass-pipeline=p(q)", "--pass-pipeline=r(s)"]),
         ({"optimization": 1, "max_memory": "1GiB", "init": None}, ["-O1", "--max-memory=1GiB"]),

@@ -18,6 +18,7 @@ FIXTURES = BUILD / "test/runtime"
 LLVM = Path(os.environ["HOVA_LLVM"]) / "bin"
 LINK = BUILD / "bin/hova-link-fixture"
 LARGE = 300 << 20
+MODEL = Path(__file__).resolve().parents[2] / "examples/models/lecture_mha.json"
 
 
 def output_of(*command):
@@ -39,13 +40,36 @@ def test_depends_on_the_c_library_only(name):
     assert set(needed) - {"libm.so.6"} == {"libc.so.6", "libpthread.so.0"} | of_gpus
 
 
-@pytest.mark.parametrize("name", LINKED)
-def test_starts_with_glibc_2_28(name):
-    """Debian 10, Ubuntu 20.04 and RHEL 8 have it. The versions are those that the loader looks for."""
-    text = output_of(LLVM / "llvm-readelf", "--version-info", FIXTURES / name)
+def check_versions(file):
+    text = output_of(LLVM / "llvm-readelf", "--version-info", file)
     versions = [tuple(map(int, found.split("."))) for found in re.findall(r"Name: GLIBC_([0-9.]+)", text)]
     assert (2, 2, 5) in versions and max(versions) <= (2, 28)
     assert "GLIBC_PRIVATE" not in text
+
+
+@pytest.mark.parametrize("name", LINKED)
+def test_starts_with_glibc_2_28(name):
+    """Debian 10, Ubuntu 20.04 and RHEL 8 have it. The versions are those that the loader looks for."""
+    check_versions(FIXTURES / name)
+
+
+# The archives that an object is linked with, by its target.
+ARCHIVES = {
+    "cpu": ["hova_runtime", "hova_runtime_readers"],
+    "cuda": ["hova_runtime_cuda", "hova_runtime_readers"],
+    "cuda-emulated": ["hova_runtime_cuda_emulated", "hova_emulation", "hova_runtime_readers"],
+}
+
+
+@pytest.mark.parametrize("target", ARCHIVES)
+def test_an_object_starts_with_glibc_2_28(target, tmp_path):
+    """Linked with all of its archives by a linker that has the C library of this machine, as in a project of one's own."""
+    model = ["compile", MODEL, f"--target={target}", "--emit=obj", "-q", "-o", tmp_path / "model.o"]
+    output_of(BUILD / "bin/hova", *model)
+    archives = [BUILD / f"lib/lib{name}.a" for name in ARCHIVES[target]]
+    linked = ["-Wl,-z,defs", tmp_path / "model.o", "-Wl,--whole-archive", *archives, "-Wl,--no-whole-archive", "-lm"]
+    output_of(LLVM / "clang", "-shared", "-fuse-ld=lld", *linked, "-o", tmp_path / "model.so")
+    check_versions(tmp_path / "model.so")
 
 
 @pytest.mark.parametrize("name", ["fixture", "library.so", "device", "device.so", "device-emulated", "device-emulated.so"])

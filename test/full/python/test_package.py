@@ -24,7 +24,7 @@ from packaging.tags import compatible_tags, cpython_tags
 from packaging.utils import parse_wheel_filename
 
 sys.path.insert(0, str(SOURCE / "test/full"))
-from test_older_systems import root  # noqa: E402, F401 -- a fixture
+from test_older_systems import inside, make_root, root  # noqa: E402, F401 -- a fixture, and what others take
 
 MOST_BYTES = 25_000_000
 PACKAGE = Path(hova.__file__).parent
@@ -52,6 +52,15 @@ def run(*command, **options):
     done = subprocess.run(list(map(str, command)), capture_output=True, text=True, check=False, **options)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
+
+
+def unpack(wheel, root):
+    """The package in a root, as pip would put it there, and the example."""
+    zipfile.ZipFile(wheel).extractall(root / "wheel")
+    for name in ("bin/hova", "lib/hova/ld.lld"):
+        (root / "wheel/hova" / name).chmod(0o755)
+    shutil.copytree(DIGITS, root / "digits")
+    (root / "tmp").mkdir(exist_ok=True)
 
 
 def test_the_wheel_is_small_and_names_its_platform(wheel):
@@ -88,8 +97,17 @@ def test_the_first_example_runs(tmp_path):
 
 
 def test_what_help_names_is_there():
+    """And every page that a message of the compiler or of a program names. What pages name outside of docs is in the sources."""
     assert "docs/python.md in the folder of this package" in hova.__doc__
     assert (PACKAGE / "docs/python.md").read_text() == (SOURCE / "docs/python.md").read_text()
+    named = set()
+    for file in (PACKAGE / "lib").rglob("*"):
+        named |= set(re.findall(rb"\bdocs/[\w/-]+\.md", file.read_bytes())) if file.is_file() else set()
+    pages = {page.decode() for page in named}
+    assert {"docs/compile-a-model.md", "docs/description.md"} <= pages and [page for page in pages if not (PACKAGE / page).exists()] == []
+    for page in (PACKAGE / "docs").glob("*.md"):
+        links = re.findall(r"\]\(([\w/.-]+\.(?:md|png))[)#]", page.read_text())
+        assert [link for link in links if not link.startswith("../") and not (page.parent / link).exists()] == [], page.name
 
 
 def test_the_bill_names_all_that_is_inside(wheel):
@@ -134,18 +152,10 @@ def test_what_is_compiled_needs_glibc_2_28_at_most():
 
 def test_it_compiles_on_an_older_system(wheel, root):
     """The compiler, its linker and what they make, in a root of Debian 11 that has nothing but the C library."""
-    zipfile.ZipFile(wheel).extractall(root / "wheel")
-    for name in ("bin/hova", "lib/hova/ld.lld"):
-        (root / "wheel/hova" / name).chmod(0o755)
-    shutil.copytree(DIGITS, root / "digits")
-    (root / "tmp").mkdir(exist_ok=True)
-    # Its programs find their library by /proc.
-    (root / "proc").mkdir(exist_ok=True)
-    enter = 'mount --bind /proc "$0/proc" && exec chroot "$0" "$@"'
-    inside = ["unshare", "--mount", "sh", "-c", enter, root]
-    hova_there = [*inside, "/wheel/hova/bin/hova"]
+    unpack(wheel, root)
+    hova_there = [*inside(root), "/wheel/hova/bin/hova"]
     run(*hova_there, "compile", "/digits/digits.json", "--weights=/digits/weights.safetensors", "--set=batch=400", "-o", "/digits/model")
-    run(*inside, "/digits/model", "--input", "/digits/images.npy", "--expected", "/digits/logits.npy")
+    run(*inside(root), "/digits/model", "--input", "/digits/images.npy", "--expected", "/digits/logits.npy")
     # An exception of C++ arrives, and a mistake has its place.
     done = subprocess.run([*map(str, hova_there), "check", "/digits/images.npy"], capture_output=True, text=True, check=False)
     assert done.returncode == 1 and "/digits/images.npy: error: this is a NumPy array" in done.stderr
@@ -236,6 +246,7 @@ def test_types_are_told(tmp_path):
         'program: hova.Program = hova.compile("m.json", set={"batch": 2}, dtype="bf16", progress=lambda phase: print(phase.name))\n'
         "model: hova.Model = hova.load(program, threads=2)\n"
         'shape: tuple[int, ...] = model(np.zeros(3))["y"].shape\n'
+        'hova.compile("m.json", target="cpu,cuda").load(weights="w", device=1)\nhova.compile("m.json", target=["cpu", "cuda"])\n'
     )
     strict = [sys.executable, "-m", "mypy", "--strict", "--cache-dir", tmp_path / "cache"]
     run(*strict, source, cwd=tmp_path)

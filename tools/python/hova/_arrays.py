@@ -196,8 +196,12 @@ class Views:
 
 
 # ===------------------------------------------------------------------------=== #
-# Bytes
+# Elements
 # ===------------------------------------------------------------------------=== #
+
+
+# NumPy's kinds by DLPack's codes. What has none is bytes, such as bfloat16.
+_KINDS_OF_CODES = {code: kind.decode() for kind, code in _CODES.items()}
 
 
 class _Memory:
@@ -206,19 +210,36 @@ class _Memory:
     def __init__(self, owned: _Owned, tensor: Tensor) -> None:
         self._owned = owned
         item = tensor.bits // 8
-        shape = _numbers(tensor.shape, tensor.ndim)
+        kind = _KINDS_OF_CODES.get(tensor.code, "V")
+        shape = _numbers(tensor.shape, tensor.ndim) or ()
         strides = _numbers(tensor.strides, tensor.ndim)
-        self.__array_interface__ = {
+        self.__array_interface__: dict[str, Any] = {
             "version": 3,
             "data": ((tensor.data or 0) + tensor.byte_offset, True),
             "shape": shape,
             "strides": None if strides is None else tuple(item * step for step in strides),
-            "typestr": f"|V{item}",
+            "typestr": f"<{kind}{item}",
         }
 
 
 def _numbers(address: int | None, count: int) -> tuple[int, ...] | None:
     return tuple((ctypes.c_int64 * count).from_address(address)) if address else () if count == 0 else None
+
+
+def array_of(array: Any) -> tuple[Tensor, np.ndarray[Any, Any]]:
+    """The memory of an object with `__dlpack__`, and as an array of NumPy, as long as that lives.
+
+    TypeError: it is not in CPU memory. Exception: what its library says against it.
+    """
+    tensor = Tensor()
+    owned = _take(array)
+    owned.copy_to(tensor)
+    if tensor.device_type != CPU or tensor.bits % 8 or tensor.lanes != 1:
+        raise TypeError(f"expects an array in CPU memory, got one of device {tensor.device_type}")
+    memory = _Memory(owned, tensor)
+    told = memory.__array_interface__
+    # Where there is no element, there may be no address, which NumPy refuses.
+    return tensor, np.empty(told["shape"], told["typestr"]) if 0 in told["shape"] else np.asarray(memory)
 
 
 def bytes_of(array: Any) -> tuple[int, int, tuple[int, ...], memoryview]:
@@ -234,13 +255,5 @@ def bytes_of(array: Any) -> tuple[int, int, tuple[int, ...], memoryview]:
         return code, bits, shape, elements.reshape(-1).view(np.uint8).data
     if not hasattr(array, "__dlpack__"):
         raise TypeError(f"expects an array, got {type(array).__name__}")
-    tensor = Tensor()
-    owned = _take(array)
-    owned.copy_to(tensor)
-    if tensor.device_type != CPU or tensor.bits % 8 or tensor.lanes != 1:
-        raise TypeError(f"expects an array in CPU memory, got one of device {tensor.device_type}")
-    shape = _numbers(tensor.shape, tensor.ndim) or ()
-    if 0 in shape:
-        return tensor.code, tensor.bits, shape, memoryview(b"")
-    elements = np.ascontiguousarray(np.asarray(_Memory(owned, tensor)))
-    return tensor.code, tensor.bits, shape, elements.reshape(-1).view(np.uint8).data
+    tensor, elements = array_of(array)
+    return tensor.code, tensor.bits, elements.shape, np.ascontiguousarray(elements).reshape(-1).view(np.uint8).data

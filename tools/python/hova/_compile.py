@@ -51,20 +51,33 @@ class Program:
         self.diagnostics = tuple(diagnostics)
         self._folder = folder
 
-    def load(self, *, threads: int = 0, contexts: int = 1) -> Model:
-        """The same as `hova.load`."""
-        return load(self, threads=threads, contexts=contexts)
+    def load(
+        self,
+        *,
+        threads: int = 0,
+        contexts: int = 1,
+        weights: str | os.PathLike[str] | None = None,
+        check_weights: bool = False,
+        device: int = 0,
+    ) -> Model:
+        """The same as `hova.load`, which says what each argument is."""
+        return load(self, threads=threads, contexts=contexts, weights=weights, check_weights=check_weights, device=device)
 
     def save(self, path: str | os.PathLike[str]) -> Program:
         """Copies it to a place of its own: the file, a library's header, and weights that lie beside it. Each is there
-        whole or not at all; a library's name ends in .so. Returns the program there."""
+        whole or not at all; a library's name ends in .so. Returns the program there. OSError: it cannot be written."""
         target = _with_suffix(Path(path), self.path.suffix if self.path.suffix == ".so" else "")
         beside = [(_weights_of(self.path), _weights_of(target))]
         if self.path.suffix == ".so":
             beside.append((self.path.with_suffix(".h"), target.with_suffix(".h")))
         for source, file in [*((a, b) for a, b in beside if a.exists()), (self.path, target)]:
-            with tempfile.TemporaryDirectory(dir=target.parent, prefix=".hova-") as folder:
-                os.replace(shutil.copy(source, folder), file)
+            try:
+                with tempfile.TemporaryDirectory(dir=target.parent, prefix=".hova-") as folder:
+                    os.replace(shutil.copy(source, folder), file)
+            except OSError as error:
+                # Nobody knows the name of the folder.
+                named = source if error.filename == os.fspath(source) else target
+                raise OSError(error.errno, error.strerror, os.fspath(named)) from None
         return Program(target, self.diagnostics)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -87,16 +100,24 @@ def _weights_of(path: Path) -> Path:
     return path.with_name(path.name + ".weights")
 
 
-def _run(verb: str, description: Description, options: Mapping[str, Any], words: Sequence[str] = (), **how: Any) -> Done:
+def _run(
+    verb: str,
+    description: Description,
+    options: Mapping[str, Any],
+    words: Sequence[str] = (),
+    *,
+    names: Mapping[str, str] | None = None,
+    **how: Any,
+) -> Done:
     function = "_".join(reversed(verb.split()))
     weights = options.get("weights")
     if not isinstance(weights, Mapping):
-        return run(verb.split(), description, [*words_of(function, options), *words], **how)
+        return run(verb.split(), description, [*words_of(function, options), *words], names=names, **how)
     with tempfile.NamedTemporaryFile(suffix=".safetensors") as file:
         write_weights(weights, file)
         file.flush()
         given = words_of(function, {**options, "weights": file.name})
-        return run(verb.split(), description, [*given, *words], names={file.name: "<weights>"}, **how)
+        return run(verb.split(), description, [*given, *words], names={file.name: "<weights>", **(names or {})}, **how)
 
 
 def _name_of(description: Description) -> str:
@@ -178,7 +199,8 @@ def view(description: Description, **options: Unpack[ViewOptions]) -> Page:
     if not isinstance(inputs, Mapping):
         raise TypeError(f"'inputs' expects a dict of arrays by name, got {type(inputs).__name__}")
     with ExitStack() as files:
-        words = []
+        words: list[str] = []
+        names: dict[str, str] = {}
         for name, array in inputs.items():
             file = array
             if not isinstance(array, (str, os.PathLike)):
@@ -186,13 +208,18 @@ def view(description: Description, **options: Unpack[ViewOptions]) -> Page:
                 np.save(made, np.asarray(array))
                 made.flush()
                 file = made.name
+                names[file] = f"<{name}>"
             words.append(f"--input={name}={os.fspath(file)}")
-        return Page(_run("view", description, options, [*words, "-o", "-"]).output.decode())
+        return Page(_run("view", description, options, [*words, "-o", "-"], names=names).output.decode())
 
 
 @documented(PackOptions)
 def pack_weights(description: Description, output: str | os.PathLike[str], **options: Unpack[PackOptions]) -> Path:
     """Writes an image of weights for a program of the same description and options, which `hova.load` takes as `weights`."""
+    if options.get("weights") is None and options.get("init") is None:
+        # A name that is unknown may have been meant for one of them.
+        words_of("pack_weights", options)
+        raise TypeError("hova.pack_weights() expects 'weights', a file or arrays by name, or 'init', the seed of random ones")
     path = Path(output)
     _run("weights pack", description, options, output_words(path))
     return path

@@ -21,7 +21,7 @@ from ._interface import TYPES
 from ._library import prefix_of
 from ._results import library_named, library_of, new_array
 from ._runtime import Context, Library
-from ._sequences import Sizes, pack, sizes_of
+from ._sequences import Sizes, items_of, pack, sizes_of
 
 
 class Tensor(NamedTuple):
@@ -76,12 +76,14 @@ class Model:
         an array [tokens] for each item, which need not be of one length. Then results of tokens are such lists, too.
         """
         given = self._in_order(inputs, named)
+        library = library_of(given) if like is None else library_named(like)
+        if self.ranges:
+            given = [items_of(tensor, value) for tensor, value in zip(self.inputs, given)]
         sizes = sizes_of(self.inputs, given) if self.ranges else None
         if sizes:
             given = [pack(tensor, sizes, value) for tensor, value in zip(self.inputs, given)]
         for tensor, array in zip(self.inputs, given):
             _check_array("input", tensor, array, sizes)
-        library = library_of(given) if like is None else library_named(like)
         results = self._results(out, library, given, sizes)
         context = self._free.get()
         try:
@@ -227,7 +229,7 @@ def load(
 
     threads        of each context, 0: one for every processor that the process may use
     contexts       how many callers run at the same time; each takes `arena_bytes` and threads of its own
-    weights        an image of `hova weights pack` in the place of the weights that the library came with
+    weights        an image of `hova.pack_weights` in the place of the weights that the library came with
     check_weights  read all weights now and compare their checksum
     device         of programs for a GPU, as CUDA counts
 

@@ -39,7 +39,7 @@ class CodeOptions(DescriptionOptions, total=False):
     """About the code that is generated."""
 
     dtype: Literal["f32", "bf16", "f16"] | DTypeLike
-    target: Literal["cpu", "cuda", "cuda-emulated"]
+    target: Literal["cpu", "cuda", "cuda-emulated", "cpu,cuda"] | Sequence[Literal["cpu", "cuda", "cuda-emulated"]]
     march: str | Sequence[str]
     gpu_arch: str | Sequence[str]
     strict: bool
@@ -110,7 +110,7 @@ _ABOUT = {
     "ignore_config": "keys of config.json that change no number",
     "werror": "warnings are errors",
     "dtype": "'f32', 'bf16' or 'f16', or NumPy's type: of storage; sums are f32",
-    "target": "'cpu', 'cuda' or 'cuda-emulated'",
+    "target": "'cpu', 'cuda', 'cuda-emulated', or 'cpu,cuda' for whichever is there",
     "march": "ISA levels, as 'x86-64-v3', the best of which the program picks",
     "gpu_arch": "levels of GPUs, as 'sm_86', the best of which the program picks",
     "strict": "no pass that reassociates",
@@ -153,9 +153,9 @@ def documented(options: type) -> Callable[[_Function], _Function]:
 
 _FLAGS = {"strict", "werror", "guard"}
 _FILES = {"weights", "dump_ir", "time_trace", "debug_lines", "ptxas", "benchmark_file"}
-_WORDS = {"checkpoint", "task", "target", "path", "init", "max_memory", "weights_mode", "stop_after"}
+_WORDS = {"checkpoint", "task", "path", "init", "max_memory", "weights_mode", "stop_after"}
 _WORDS |= {"cases", "case", "seed", "mma_sums", "approximations", "peak"}
-_OTHERS = {"set", "dtype", "optimization", "march", "gpu_arch", "without", "pass_pipeline", "models", "ignore_config"}
+_OTHERS = {"set", "dtype", "optimization", "target", "march", "gpu_arch", "without", "pass_pipeline", "models", "ignore_config"}
 _STORAGE = {"float32": "f32", "bfloat16": "bf16", "float16": "f16"}
 
 
@@ -240,7 +240,7 @@ def words_of(verb: str, options: Mapping[str, Any]) -> list[str]:
             words.append(f"{flag}={_storage(value)}")
         elif name == "optimization":
             words.append(f"-O{_word(name, value)}")
-        elif name in ("march", "gpu_arch"):
+        elif name in ("target", "march", "gpu_arch"):
             words.append(f"{flag}={','.join(_listed(name, value))}")
         elif name == "models":
             words += [f"{flag}={_path(name, one)}" for one in _paths(value)]

@@ -28,8 +28,8 @@ def _library_of_one(array: Any) -> Any:
 
 
 def library_of(arrays: Sequence[Any]) -> Any:
-    """The module of the library that all arrays are of; None: NumPy, or several."""
-    found = [_library_of_one(array) for array in arrays]
+    """The module of the library that all arrays are of, those in lists too; None: NumPy, or several."""
+    found = [_library_of_one(one) for array in arrays for one in (array if isinstance(array, (list, tuple)) else [array])]
     return found[0] if found and all(one is found[0] for one in found) else None
 
 

@@ -6,10 +6,12 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Sequence
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
 
+from ._arrays import array_of
 from ._errors import Error
 
 TOKENS = "tokens"
@@ -25,7 +27,7 @@ class Sizes:
     def shape(self, tensor: Any) -> tuple[int, ...]:
         """The shape of an input or output in the call."""
         if not tensor.axes:
-            return tensor.shape
+            return tuple(tensor.shape)
         fixed = tuple(size for size, axis in zip(tensor.shape, tensor.axes) if not axis)
         if TOKENS not in tensor.axes:
             return (self.items, *fixed)
@@ -35,8 +37,23 @@ class Sizes:
         """A result as the inputs are: of packed items a list, each a view."""
         if self.lengths is None or TOKENS not in tensor.axes:
             return result
-        ends = np.cumsum(self.lengths)
-        return [result[end - length : end] for end, length in zip(ends, self.lengths)]
+        return [result[end - length : end] for end, length in zip(accumulate(self.lengths), self.lengths)]
+
+
+def items_of(tensor: Any, value: Any) -> Any:
+    """A list with what is of another library as NumPy's arrays of the same memory; all else as it is."""
+    if not isinstance(value, (list, tuple)):
+        return value
+    return [_item(tensor, number, one) for number, one in enumerate(value)]
+
+
+def _item(tensor: Any, number: int, value: Any) -> Any:
+    if isinstance(value, np.ndarray) or not hasattr(value, "__dlpack__"):
+        return value
+    try:
+        return array_of(value)[1]
+    except Exception as error:
+        raise Error(f"item {number} of input '{tensor.name}' is not given by its library: {error}") from error
 
 
 def sizes_of(tensors: Sequence[Any], given: Sequence[Any]) -> Sizes | None:
@@ -61,7 +78,7 @@ def _packed_sizes(tensor: Any, arrays: Sequence[Any]) -> Sizes:
     for number, array in enumerate(arrays):
         if not isinstance(array, np.ndarray) or array.ndim != rank:
             found = f"an array of {array.ndim} axes" if isinstance(array, np.ndarray) else type(array).__name__
-            raise Error(f"input '{tensor.name}' expects a list of NumPy arrays of {rank} axes, got {found} as item {number}")
+            raise Error(f"input '{tensor.name}' expects a list of arrays of {rank} axes, NumPy's or others with __dlpack__, got {found} as item {number}")
     lengths = [len(array) for array in arrays]
     return Sizes(len(lengths), max(lengths, default=0), lengths)
 
