@@ -42,13 +42,30 @@ CudaScheduleAttr scheduleElements(Operation *op) {
 }
 
 CudaScheduleAttr scheduleRows(Operation *op) {
-  if (columnsOf(op) > kMostRowColumns) {
-    op->emitOpError("needs whole rows, which have at most ")
-        << kMostRowColumns << " columns on a GPU, got " << columnsOf(op)
-        << "; a CPU runs it (--target=cpu)";
-    return {};
+  return columnsOf(op) <= kMostRowColumns ? scheduleColumns(op, columnsOf(op))
+                                          : scheduleElements(op);
+}
+
+CudaScheduleAttr scheduleHeads(Operation *op, int64_t width) {
+  int64_t columns = columnsOf(op);
+  if (columns <= kMostRowColumns) {
+    return scheduleRows(op);
   }
-  return scheduleColumns(op, columnsOf(op));
+  for (int64_t tile = width; tile <= kMostRowColumns; tile += width) {
+    CudaScheduleAttr schedule = scheduleColumns(op, tile);
+    if (schedule.getColumns() == tile) {
+      return schedule;
+    }
+  }
+  op->emitOpError("needs tiles of whole heads, of at most ")
+      << kMostRowColumns << " columns on a GPU, which none of " << columns
+      << " columns has with heads of " << width
+      << "; a CPU runs it (--target=cpu)";
+  return {};
+}
+
+bool hasWholeRows(Operation *op, CudaScheduleAttr schedule) {
+  return schedule.getColumns() >= columnsOf(op);
 }
 
 /// The most that tiles of a kernel that begins with `anchor` hold.

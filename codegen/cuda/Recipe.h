@@ -83,8 +83,14 @@ CudaScheduleAttr scheduleColumns(mlir::Operation *op, int64_t columns);
 /// A warp for each row, and blocks of columns where rows are long: for results
 /// whose elements are computed one by one.
 CudaScheduleAttr scheduleElements(mlir::Operation *op);
-/// A warp for each whole row; null, with an error, where rows are too long.
+/// A warp for each whole row; where rows are longer than what a warp can hold,
+/// for blocks of their columns.
 CudaScheduleAttr scheduleRows(mlir::Operation *op);
+/// A warp for each whole row; where rows are too long, for some whole heads of
+/// `width` columns. Null, with an error, where no number of heads is a tile.
+CudaScheduleAttr scheduleHeads(mlir::Operation *op, int64_t width);
+/// Whether a tile has whole rows of the result.
+bool hasWholeRows(mlir::Operation *op, CudaScheduleAttr schedule);
 /// Whether blocks of a kernel that begins with `anchor` can have whole rows of
 /// its result.
 bool canHoldRows(mlir::Operation *anchor);
@@ -123,7 +129,8 @@ struct ElementsRecipe : CudaRecipeOpInterface::ExternalModel<RecipeT, OpT> {
   }
 };
 
-/// The same where a block has whole rows of the result.
+/// The same where a block has whole rows of the result, if they are not too
+/// long.
 template <typename RecipeT, typename OpT>
 struct RowsRecipe : ElementsRecipe<RecipeT, OpT> {
   CudaScheduleAttr chooseSchedule(mlir::Operation *op) const {

@@ -84,7 +84,8 @@ TARGET_FOLDERS = {
     "codegen/cuda/facts": set(),
     "codegen/cuda/lower": {"codegen", "codegen/cuda", "codegen/cuda/facts", "codegen/reference"},
     "codegen/cuda/recipes": {"codegen/cuda", "codegen/cuda/facts"},
-    "codegen/cuda/schedule": {"codegen/cuda", "codegen/cuda/facts", "codegen/cuda/recipes"},
+    "codegen/cuda/recipes/linear_attention": {"codegen/cuda", "codegen/cuda/facts", "codegen/cuda/recipes"},
+    "codegen/cuda/schedule": {"codegen/cuda", "codegen/cuda/facts", "codegen/cuda/recipes", "codegen/cuda/recipes/linear_attention"},
     "codegen/cuda/link": {"codegen", "codegen/cuda", "codegen/cuda/facts", "codegen/cuda/lower", "codegen/program"},
 }
 

@@ -20,7 +20,7 @@ RULES = re.compile(r"\bget(KeyValid|Mask|Causal|BiasIndex|Temperature|Window)\b"
 LINEAR_ATTENTION = {
     "codegen/cpu/recipes/KeySummaryRecipe.cpp",
     "codegen/cpu/recipes/SummaryAttentionRecipe.cpp",
-    "codegen/cuda/recipes/FeatureWriter.h",
+    "codegen/cuda/recipes/linear_attention/FeatureWriter.h",
 }
 
 # Reads of captured tensors, which no rule of masks does without.

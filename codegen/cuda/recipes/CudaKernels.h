@@ -152,6 +152,11 @@ struct RowNorm {
   double eps;
 };
 
+/// What each row of deviations is multiplied with, in the place of their sums
+/// of squares, `total`.
+mlir::Value emitNormFactors(KernelBuilder &b, mlir::Value total,
+                            const RowNorm &norm);
+
 /// The norm along the rows of a tile of f32, without gain and bias, whose first
 /// columns count, or those of which `counts` says so; others become 0. Those
 /// after the first are 0 already, unless `counts` is given.

@@ -290,6 +290,10 @@ Value ScaleHeadsJoin::emitOn(Operation *op, GroupEmitter &e, Value,
 namespace {
 struct NormalizeHeadsRecipe
     : RowsRecipe<NormalizeHeadsRecipe, NormalizeHeadsOp> {
+  CudaScheduleAttr chooseSchedule(Operation *op) const {
+    int64_t heads = cast<NormalizeHeadsOp>(op).getHeads();
+    return scheduleHeads(op, shapeOf(op->getResult(0)).back() / heads);
+  }
   OperandReads getReads(Operation *, unsigned index) const {
     return index == 0 ? OperandReads::placed : OperandReads::rows;
   }
@@ -297,14 +301,17 @@ struct NormalizeHeadsRecipe
 };
 } // namespace
 
-/// A warp has whole rows. For one head after the other it adds up the squares
-/// of the head's columns, and keeps the factor for these.
+/// A warp has whole rows, or some heads of one. For one head after the other it
+/// adds up the squares of the head's columns, and keeps the factor for these.
 void NormalizeHeadsRecipe::emitGroup(Operation *op, GroupEmitter &e) const {
   auto norm = cast<NormalizeHeadsOp>(op);
   KernelBuilder &b = e.b;
   int64_t heads = norm.getHeads();
   int64_t width = shapeOf(norm.getResult()).back() / heads;
   GroupEmitter::Place place = e.tilePlace(op);
+  bool isWhole = hasWholeRows(op, e.schedule);
+  Expr first = isWhole ? Expr(0) : place.column / width;
+  heads = isWhole ? heads : place.type.columns() / width;
   auto isOf = [&](Expr j, Expr head) { return j / width == head; };
   Value x =
       b.map(place.type, e.load(norm.getX(), shapeOf(norm.getResult()), place),
@@ -318,7 +325,8 @@ void NormalizeHeadsRecipe::emitGroup(Operation *op, GroupEmitter &e) const {
     if (norm.getGain()) {
       operands.push_back(
           b.load(place.type.with({1, 1}, b.f32(), TileDistribution::row),
-                 e.matrix(norm.getGain()), 0, head, true, true));
+                 e.matrix(norm.getGain()), 0, isWhole ? head : first + head,
+                 true, isWhole || place.columnsInside));
     }
     Value factor = b.map(sum.getType(), operands, [&](Elements t, Expr, Expr) {
       Expr eps = b.number(norm.getEps().convertToDouble());

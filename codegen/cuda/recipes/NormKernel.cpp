@@ -12,9 +12,7 @@ namespace hova {
 
 using Elements = KernelBuilder::Elements;
 
-/// What each row of deviations is multiplied with, in the place of their sums
-/// of squares.
-static Value emitFactors(KernelBuilder &b, Value total, const RowNorm &norm) {
+Value emitNormFactors(KernelBuilder &b, Value total, const RowNorm &norm) {
   double share = 1.0 / norm.columns;
   return b.map(total.getType(), total, [&](Elements e, Expr, Expr) {
     if (norm.kind == NormKind::l2) {
@@ -49,7 +47,7 @@ Value emitNormalised(KernelBuilder &b, Value x, const RowNorm &norm,
   Value squares =
       b.map(type, apart, [](Elements e, Expr, Expr) { return e[0] * e[0]; });
   Value total = b.reduce(Combine::add, squares, type.getDistribution());
-  return b.map(type, {apart, emitFactors(b, total, norm)},
+  return b.map(type, {apart, emitNormFactors(b, total, norm)},
                [](Elements e, Expr, Expr) { return e[0] * e[1]; });
 }
 

@@ -4,7 +4,7 @@
 #include "codegen/cuda/HovaCudaDialect.h"
 #include "codegen/cuda/Recipe.h"
 #include "codegen/cuda/recipes/CudaKernels.h"
-#include "codegen/cuda/recipes/FeatureWriter.h"
+#include "codegen/cuda/recipes/linear_attention/FeatureWriter.h"
 #include "dialect/Interfaces.h"
 #include "dialect/Shapes.h"
 #include "passes/Columns.h"

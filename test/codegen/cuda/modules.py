@@ -18,17 +18,17 @@ from rotation_modules import rotated_product, rotation
 # Heads and rows --------------------------------------------------------------
 
 
-def unit_heads(gain: bool) -> Case:
+def unit_heads(gain: bool, count: int = 3) -> Case:
     """Each head at length one, times its gain; the last column of a row is within a tile. In one head a number is none."""
     n = Numbers()
-    x = n.spoil(n.wide(2, 5, 3 * 26), 1, 2, 30)
-    g = n.wide(3) if gain else np.ones(3)
-    heads = x.reshape(2, 5, 3, 26)
+    x = n.spoil(n.wide(2, 5, count * 26), 1, 2, 30)
+    g = n.wide(count) if gain else np.ones(count)
+    heads = x.reshape(2, 5, count, 26)
     unit = g[:, None] * heads / np.linalg.norm(heads, axis=-1, keepdims=True)
     return case(n, f"""
-      !x = tensor<2x5x78xf32>
-      func.func @main(%x: !x{", %g: tensor<3xf32>" if gain else ""}) -> !x {{
-        %y = hova.normalize_heads %x {"gain(%g)" if gain else ""} {{heads = 3 : i64, eps = 1.0e-12 : f64}} : !x{", tensor<3xf32>" if gain else ""}
+      !x = tensor<2x5x{count * 26}xf32>
+      func.func @main(%x: !x{f", %g: tensor<{count}xf32>" if gain else ""}) -> !x {{
+        %y = hova.normalize_heads %x {"gain(%g)" if gain else ""} {{heads = {count} : i64, eps = 1.0e-12 : f64}} : !x{f", tensor<{count}xf32>" if gain else ""}
         return %y : !x
       }}""", [unit.reshape(x.shape)], F32, "f32")
 
@@ -38,15 +38,16 @@ def normed(x: np.ndarray, eps: float) -> np.ndarray:
     return apart / np.sqrt((apart * apart).mean(-1, keepdims=True) + eps)
 
 
-def plain_norm() -> Case:
-    """No gain; rows end within a tile."""
+def plain_norm(width: int) -> Case:
+    """No gain; rows end within a tile, and begin away from 0."""
     n = Numbers()
-    x = n.wide(7, 100, scale=3) + 0
-    return case(n, """
-      func.func @main(%x: tensor<7x100xf32>) -> tensor<7x100xf32> {
-        %0 = hova.layer_norm %x {eps = 1.0e-5 : f64} : tensor<7x100xf32>
-        return %0 : tensor<7x100xf32>
-      }""", [normed(x, 1e-5)], F32, "f32")
+    x = n.wide(7, width, scale=3) + 0
+    return case(n, f"""
+      !x = tensor<7x{width}xf32>
+      func.func @main(%x: !x) -> !x {{
+        %0 = hova.layer_norm %x {{eps = 1.0e-5 : f64}} : !x
+        return %0 : !x
+      }}""", [normed(x, 1e-5)], F32, "f32")
 
 
 def by_kind(heads: int, width: int, kind: str, gain: bool, bias: bool) -> Case:
@@ -107,16 +108,17 @@ def head_logits(halves: str, bias: bool, heads: int, width: int, hidden: int) ->
       }}""", [terms @ w + b], hidden * 2.0**-24, "f32", "--block-rows=32 --warps=2")
 
 
-def scale_heads() -> Case:
+def scale_heads(heads: int) -> Case:
     """Heads times their shares of a softmax."""
     n = Numbers()
-    h, logits = n.narrow(2, 5, 3 * 26), n.wide(2, 5, 3)
-    return case(n, """
-      !h = tensor<2x5x78xbf16>
-      func.func @main(%h: !h, %b: tensor<2x5x3xf32>) -> !h {
-        %0 = hova.scale_heads %h, %b : !h, tensor<2x5x3xf32>
+    h, logits = n.narrow(2, 5, heads * 26), n.wide(2, 5, heads)
+    return case(n, f"""
+      !h = tensor<2x5x{heads * 26}xbf16>
+      !b = tensor<2x5x{heads}xf32>
+      func.func @main(%h: !h, %b: !b) -> !h {{
+        %0 = hova.scale_heads %h, %b : !h, !b
         return %0 : !h
-      }""", [h * np.repeat(softmax(logits), 26, axis=2)], BF16, "bf16")
+      }}""", [h * np.repeat(softmax(logits), 26, axis=2)], BF16, "bf16")
 
 
 # Tokens ------------------------------------------------------------------------
@@ -408,18 +410,23 @@ MODULES = {
     "queries of keys so far, f32": lambda: causal_summary_attention("exp", "f32", 65, (12, 7), 34, 2.0**-17, padded=True),
     "heads of length one": lambda: unit_heads(True),
     "heads of length one, no gain": lambda: unit_heads(False),
-    "norm without a gain": plain_norm,
+    "heads of length one, of long rows": lambda: unit_heads(True, 83),
+    "norm without a gain": lambda: plain_norm(100),
+    "norm of long rows": lambda: plain_norm(2100),
+    "norm of long rows by mean square": lambda: by_kind(1, 2049, "rms", True, True),
     "norm by mean square": lambda: by_kind(1, 100, "rms", True, False),
     "norm by length": lambda: by_kind(1, 100, "l2", False, False),
     "norm of heads as wide as a tile": lambda: by_kind(3, 64, "rms", True, True),
     "norm of wide heads by length": lambda: by_kind(2, 128, "l2", False, True),
     "norm of heads within a tile": lambda: by_kind(3, 26, "rms", True, False),
     "norm of heads within a tile, by length": lambda: by_kind(3, 26, "l2", True, True),
+    "norm of heads within a tile, of long rows": lambda: by_kind(83, 26, "rms", True, True),
     "norm with a residual": residual_norm,
     "logits of heads": lambda: head_logits("bf16", True, 3, 12, 20),
     "logits of heads in f16": lambda: head_logits("f16", False, 2, 36, 32),
     "logits of heads, f32": lambda: head_logits("f32", True, 3, 11, 19),
-    "scaled heads": scale_heads,
+    "scaled heads": lambda: scale_heads(3),
+    "scaled heads of long rows": lambda: scale_heads(84),
     "patches": lambda: unfold((2, 3, 8, 12), 4, 4, 0),
     "padded squares": lambda: unfold((2, 3, 5, 7), 5, 2, 1),
     "squares of tokens": lambda: moved("hova.unfold", [(2, 32, 3)], "{kernel = array<i64: 3, 3>, stride = array<i64: 2, 2>, padding = array<i64: 1, 1>, within = 4 : i64,"

@@ -15,14 +15,14 @@ func.func @main(%x: tensor<1x4x8xf32>, %w: tensor<8x8xbf16>) -> tensor<1x4x8xf32
 
 // -----
 
-func.func @main(%x: tensor<1x4x2050xf32>, %g: tensor<2050xf32>) -> tensor<1x4x2050xf32> {
+func.func @main(%x: tensor<1x4x2145xf32>, %g: tensor<65xf32>) -> tensor<1x4x2145xf32> {
   %r = hova.kernel "k" (%x, %g) {
-  ^bb0(%x_: tensor<1x4x2050xf32>, %g_: tensor<2050xf32>):
-    // expected-error@+1 {{'hova.layer_norm' op needs whole rows, which have at most 2048 columns on a GPU, got 2050; a CPU runs it (--target=cpu)}}
-    %1 = hova.layer_norm %x_, %g_, %g_ {eps = 1.0e-6 : f64} : tensor<1x4x2050xf32>, tensor<2050xf32>
-    hova.yield %1 : tensor<1x4x2050xf32>
-  } : (tensor<1x4x2050xf32>, tensor<2050xf32>) -> tensor<1x4x2050xf32>
-  return %r : tensor<1x4x2050xf32>
+  ^bb0(%x_: tensor<1x4x2145xf32>, %g_: tensor<65xf32>):
+    // expected-error@+1 {{'hova.layer_norm' op needs tiles of whole heads, of at most 2048 columns on a GPU, which none of 2145 columns has with heads of 65; a CPU runs it (--target=cpu)}}
+    %1 = hova.layer_norm %x_, %g_, %g_ {eps = 1.0e-6 : f64, heads = 33 : i64} : tensor<1x4x2145xf32>, tensor<65xf32>
+    hova.yield %1 : tensor<1x4x2145xf32>
+  } : (tensor<1x4x2145xf32>, tensor<65xf32>) -> tensor<1x4x2145xf32>
+  return %r : tensor<1x4x2145xf32>
 }
 
 // -----

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "codegen/cuda/Recipe.h"
-#include "codegen/cuda/recipes/FeatureWriter.h"
+#include "codegen/cuda/recipes/linear_attention/FeatureWriter.h"
 
 using namespace mlir;
 

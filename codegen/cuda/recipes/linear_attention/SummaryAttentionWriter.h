@@ -1,10 +1,10 @@
 //===- SummaryAttentionWriter.h - Queries of sums over keys -----*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0
 
-#ifndef HOVA_CODEGEN_CUDA_RECIPES_SUMMARYATTENTIONWRITER_H
-#define HOVA_CODEGEN_CUDA_RECIPES_SUMMARYATTENTIONWRITER_H
+#ifndef HOVA_CODEGEN_CUDA_RECIPES_LINEAR_ATTENTION_SUMMARYATTENTIONWRITER_H
+#define HOVA_CODEGEN_CUDA_RECIPES_LINEAR_ATTENTION_SUMMARYATTENTIONWRITER_H
 
-#include "codegen/cuda/recipes/FeatureWriter.h"
+#include "codegen/cuda/recipes/linear_attention/FeatureWriter.h"
 
 namespace hova {
 
@@ -95,4 +95,4 @@ private:
 
 } // namespace hova
 
-#endif // HOVA_CODEGEN_CUDA_RECIPES_SUMMARYATTENTIONWRITER_H
+#endif // HOVA_CODEGEN_CUDA_RECIPES_LINEAR_ATTENTION_SUMMARYATTENTIONWRITER_H

@@ -1,7 +1,7 @@
 //===- FeatureWriter.cpp - What both halves of linear attention share -----===//
 // SPDX-License-Identifier: Apache-2.0
 
-#include "codegen/cuda/recipes/FeatureWriter.h"
+#include "codegen/cuda/recipes/linear_attention/FeatureWriter.h"
 
 using namespace mlir;
 

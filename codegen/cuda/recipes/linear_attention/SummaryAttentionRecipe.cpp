@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "codegen/cuda/Recipe.h"
-#include "codegen/cuda/recipes/SummaryAttentionWriter.h"
+#include "codegen/cuda/recipes/linear_attention/SummaryAttentionWriter.h"
 #include <cmath>
 
 using namespace mlir;

@@ -11,8 +11,8 @@
 // Copies of the next turn are on their way while one is computed. The maximum
 // of softmax features is found first, by the same products.
 
-#ifndef HOVA_CODEGEN_CUDA_RECIPES_FEATUREWRITER_H
-#define HOVA_CODEGEN_CUDA_RECIPES_FEATUREWRITER_H
+#ifndef HOVA_CODEGEN_CUDA_RECIPES_LINEAR_ATTENTION_FEATUREWRITER_H
+#define HOVA_CODEGEN_CUDA_RECIPES_LINEAR_ATTENTION_FEATUREWRITER_H
 
 #include "codegen/cuda/recipes/CudaKernels.h"
 #include "codegen/cuda/recipes/GroupEmitter.h"
@@ -108,4 +108,4 @@ protected:
 
 } // namespace hova
 
-#endif // HOVA_CODEGEN_CUDA_RECIPES_FEATUREWRITER_H
+#endif // HOVA_CODEGEN_CUDA_RECIPES_LINEAR_ATTENTION_FEATUREWRITER_H

@@ -11,7 +11,7 @@
 // up to j, so that none leaves f32, and a score of query i is multiplied by two
 // to the power of the difference, which is 1 at most.
 
-#include "codegen/cuda/recipes/SummaryAttentionWriter.h"
+#include "codegen/cuda/recipes/linear_attention/SummaryAttentionWriter.h"
 
 using namespace mlir;
 
