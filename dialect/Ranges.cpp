@@ -19,6 +19,11 @@ std::optional<SequenceRanges> SequenceRanges::readFrom(Operation *op) {
   return SequenceRanges{numbers[0], numbers[1], numbers[2], numbers[3]};
 }
 
+std::optional<SequenceRanges> SequenceRanges::ofTokens(Operation *op) {
+  std::optional<SequenceRanges> ranges = readFrom(op);
+  return ranges && ranges->haveTokens() ? ranges : std::nullopt;
+}
+
 Attribute SequenceRanges::asAttribute(MLIRContext *context) const {
   return DenseI64ArrayAttr::get(context,
                                 {leastItems, items, leastTokens, tokens});
@@ -40,6 +45,10 @@ SmallVector<int32_t> SequenceRanges::makeLargestTable() const {
 Extent SequenceRanges::extentOf(Type type) const {
   auto shaped = cast<ShapedType>(type);
   ArrayRef<int64_t> shape = shaped.getShape();
+  if (!haveTokens()) {
+    return !shape.empty() && shape[0] % items == 0 ? Extent::items
+                                                   : Extent::fixed;
+  }
   bool hasTokens = shape.size() >= 2 && shape[0] == items && shape[1] == tokens;
   if (hasTokens && (shape.size() == 3 || shaped.getElementType().isInteger())) {
     return Extent::tokens;

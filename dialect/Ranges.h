@@ -10,6 +10,10 @@
 //   [items, tokens] of integers, [items, tokens, columns]   rows: tokens
 //   [items, columns]                                        rows: items
 //
+// Where items alone are a range, each is as any other: values that begin with
+// an axis of items, or of so many for each, have those of a run first, where
+// they are in the largest.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef HOVA_DIALECT_RANGES_H
@@ -40,8 +44,12 @@ struct SequenceRanges {
   /// Those of the function that `op` is or stands in; nothing where shapes are
   /// fixed.
   static std::optional<SequenceRanges> readFrom(mlir::Operation *op);
+  /// The same; nothing where items all have as many tokens, too.
+  static std::optional<SequenceRanges> ofTokens(mlir::Operation *op);
   mlir::Attribute asAttribute(mlir::MLIRContext *context) const;
 
+  /// Whether items differ in their number of tokens.
+  bool haveTokens() const { return leastTokens < tokens; }
   int64_t countRows() const { return items * tokens; }
   /// The table of a run's sequences (`hova.sequence_buffer`): where its parts
   /// begin, and how many integers it has.

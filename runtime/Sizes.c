@@ -113,6 +113,11 @@ static hova_status add_lengths(const hova_program *program,
                      "program '%s' takes no lengths: its shapes are fixed",
                      program->name);
   }
+  if (program->ranges->least_tokens == program->ranges->most_tokens) {
+    return hova_fail(error, HOVA_REJECTED,
+                     "program '%s' takes no lengths: all items have one shape",
+                     program->name);
+  }
   // The number of items is checked before any of them is read.
   hova_status status =
       hova_check_sizes(program, items, program->ranges->most_tokens, error);

@@ -226,7 +226,9 @@ std::optional<RangeMistake> RangeChecker::findMistake() {
 }
 
 std::optional<RangeMistake> findRangeMistake(FunctionOpInterface main) {
-  return RangeChecker(main, *SequenceRanges::readFrom(main)).findMistake();
+  SequenceRanges ranges = *SequenceRanges::readFrom(main);
+  return ranges.haveTokens() ? RangeChecker(main, ranges).findMistake()
+                             : findItemMistake(main, ranges);
 }
 
 } // namespace hova

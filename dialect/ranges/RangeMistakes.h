@@ -15,9 +15,12 @@ Extent extentOf(mlir::Value value);
 /// An operation that cannot be part of a program with ranges.
 struct RangeMistake {
   mlir::Operation *op;
-  std::string why; ///< after "with a range of sizes "
+  std::string why; ///< a sentence without its end
 };
 
+/// The first one of `main`, in which items alone are a range.
+std::optional<RangeMistake> findItemMistake(mlir::FunctionOpInterface main,
+                                            const SequenceRanges &ranges);
 /// The first one of `main`, which has ranges.
 std::optional<RangeMistake> findRangeMistake(mlir::FunctionOpInterface main);
 

@@ -88,7 +88,7 @@ std::optional<RowSteps> PoolOp::getSourceRows() {
   int64_t tokens = shapeOf(getX())[1];
   // Items that have any number of tokens do not begin so many rows apart.
   return getKind() == PoolKind::first && !ShapedType::isDynamic(tokens) &&
-                 !SequenceRanges::readFrom(*this)
+                 !SequenceRanges::ofTokens(*this)
              ? std::optional(RowSteps{0, tokens})
              : std::nullopt;
 }

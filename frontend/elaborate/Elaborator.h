@@ -105,11 +105,21 @@ private:
   std::optional<Scalar> largestOf(const ParameterSpec &parameter,
                                   const ParameterOverride *given);
   /// The name of the range that an input's dimension is; empty: it is none.
-  std::string rangeNameOf(const Setting &dimension) const;
+  std::string rangeNameOf(const Setting &dimension);
+  /// The value of an expression in a run whose range has this size; nothing if
+  /// it has none.
+  std::optional<Scalar> valueWith(const Expression &expression,
+                                  const std::string &range, int64_t size);
+  /// Whether a dimension is the range that counts the items of a run, and how
+  /// many these are at most.
+  bool areItems(const Setting &dimension);
+  int64_t mostItems() const;
   /// Says what the axes of an input that are ranges are of.
   void addRangedAxes(const InputSpec &input, const ValueType &type);
   /// Whether the sizes that every input says of sequences agree.
   void checkRanges();
+  /// The same where items alone are a range.
+  void checkRangeOfItems();
 
   void checkOutput(const ValueUse &use, ValueRef value);
   void addOutputs(const Environment &environment);
@@ -240,6 +250,8 @@ private:
   ConstantBudget constantBudget;
   /// A range that something else than the shape of an input has read.
   mutable std::string rangeRead;
+  /// A range and what its size is taken for (valueWith).
+  std::optional<std::pair<std::string, Scalar>> assumed;
   /// The ranges that axes of inputs are, by their number; and where an input
   /// says them.
   std::array<std::string, 2> axisRanges;

@@ -42,6 +42,13 @@ int64_t LayerContext::integerOf(const Setting &setting, const char *name,
   return *value;
 }
 
+int64_t LayerContext::items(const char *name, int64_t otherwise) {
+  auto setting = layer.attributes.find(name);
+  bool areItems =
+      setting != layer.attributes.end() && elaborator.areItems(setting->second);
+  return areItems ? elaborator.mostItems() : integer(name, otherwise);
+}
+
 Grid LayerContext::sides(const char *name, int64_t otherwise) {
   auto two = layer.shapes.find(name);
   if (two != layer.shapes.end()) {
@@ -55,7 +62,12 @@ Grid LayerContext::sides(const char *name, int64_t otherwise) {
 Shape LayerContext::shapeAttribute(const char *name) {
   Shape shape;
   for (const Setting &dimension : layer.shapes.at(name)) {
-    std::optional<int64_t> size = elaborator.integer(dimension, environment);
+    // As many items as there are are as many in every run.
+    bool areItems = shape.empty() && layer.op->name == "reshape" &&
+                    elaborator.areItems(dimension);
+    std::optional<int64_t> size =
+        areItems ? elaborator.mostItems()
+                 : elaborator.integer(dimension, environment);
     bool fits = size && *size >= 1 && *size <= INT32_MAX;
     if (size && !fits) {
       elaborator.error(*dimension.node,

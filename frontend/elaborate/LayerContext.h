@@ -100,6 +100,8 @@ public:
 
   // Attributes. The second argument is the default.
   int64_t integer(const char *name, int64_t otherwise);
+  /// The same of a number of items, which may be those of any run.
+  int64_t items(const char *name, int64_t otherwise);
   /// An integer for both sides of an image, or two.
   Grid sides(const char *name, int64_t otherwise);
   double number(const char *name, double otherwise);

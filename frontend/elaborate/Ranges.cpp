@@ -101,13 +101,41 @@ std::optional<Scalar> Elaborator::largestOf(const ParameterSpec &parameter,
   return Scalar::ofInteger(range.most);
 }
 
-std::string Elaborator::rangeNameOf(const Setting &dimension) const {
-  if (!dimension.expression ||
-      !dimension.node->is(reader::Node::Kind::String) ||
-      !program->ranges.count(dimension.node->text)) {
+std::optional<Scalar> Elaborator::valueWith(const Expression &expression,
+                                            const std::string &range,
+                                            int64_t size) {
+  assumed = {range, Scalar::ofInteger(size)};
+  TextError ignored;
+  std::optional<Scalar> value =
+      expression.evaluate(lookup(Environment()), ignored);
+  assumed.reset();
+  rangeRead.clear();
+  return value;
+}
+
+std::string Elaborator::rangeNameOf(const Setting &dimension) {
+  if (!dimension.expression) {
     return "";
   }
-  return dimension.node->text;
+  // The name itself, or what is as many for the sizes of every run, such as
+  // `if(pairs, 2*batch, batch)` where there are no pairs.
+  for (const NameUse &use : dimension.expression->names()) {
+    auto range = program->ranges.find(use.name);
+    if (range == program->ranges.end()) {
+      continue;
+    }
+    const auto &[least, most, name] = range->second;
+    const int64_t sizes[] = {least, least + 1, most};
+    bool isSize =
+        std::all_of(std::begin(sizes), std::end(sizes), [&](int64_t size) {
+          return valueWith(*dimension.expression, use.name, size) ==
+                 Scalar::ofInteger(size);
+        });
+    if (isSize) {
+      return use.name;
+    }
+  }
+  return "";
 }
 
 void Elaborator::addRangedAxes(const InputSpec &input, const ValueType &type) {
@@ -138,6 +166,30 @@ void Elaborator::addRangedAxes(const InputSpec &input, const ValueType &type) {
   }
 }
 
+bool Elaborator::areItems(const Setting &dimension) {
+  std::string range = rangeNameOf(dimension);
+  return !range.empty() && range == axisRanges[0];
+}
+
+int64_t Elaborator::mostItems() const {
+  return program->ranges.at(axisRanges[0]).most;
+}
+
+void Elaborator::checkRangeOfItems() {
+  for (const InputSpec &input : spec.inputs) {
+    auto found = std::find_if(
+        program->inputs.begin(), program->inputs.end(),
+        [&](const ProgramInput &other) { return other.name == input.name; });
+    bool isThere = found != program->inputs.end();
+    if (isThere && (input.shape.empty() || !areItems(input.shape[0]))) {
+      error(*input.node, "beside a range of items every input has them as its "
+                         "first axis");
+      return;
+    }
+  }
+  program->sequences = {program->ranges.at(axisRanges[0]), SizeRange{1, 1}};
+}
+
 void Elaborator::checkRanges() {
   if (program->ranges.empty() || diagnostics.hasErrors()) {
     return;
@@ -150,6 +202,9 @@ void Elaborator::checkRanges() {
                             " is a range, and no input has it as an axis");
       return;
     }
+  }
+  if (axisRanges[1].empty()) {
+    return checkRangeOfItems();
   }
   std::optional<int64_t> items, length;
   for (const InputSpec &input : spec.inputs) {
@@ -179,7 +234,7 @@ void Elaborator::checkRanges() {
     // Numbers of two axes are a row of columns for each item.
     bool areColumns = shape.size() == 2 &&
                       program->values[found->value].type.dtype == DType::F32;
-    if (areColumns && !axisRanges[1].empty()) {
+    if (areColumns) {
       error(*input.node, "numbers [items, columns] cannot have as many columns "
                          "as a range: a third axis, of 1, makes them tokens");
       return;

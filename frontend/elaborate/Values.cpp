@@ -147,6 +147,9 @@ Lookup Elaborator::lookup(const Environment &environment) const {
         return &local->second;
       }
     }
+    if (assumed && assumed->first == name) {
+      return &assumed->second;
+    }
     std::string_view called = parameterOf(name);
     auto parameter = program->parameters.find(std::string(called));
     if (called == name && program->ranges.count(name)) {

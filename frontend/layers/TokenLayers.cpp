@@ -37,7 +37,7 @@ ValueRef buildEmbedding(LayerContext &layer) {
 /// The parameter itself, which no operation makes; or one of it for every item.
 ValueRef buildWeight(LayerContext &layer) {
   Shape shape = layer.shapeAttribute("shape");
-  int64_t items = layer.integer("batch", 0);
+  int64_t items = layer.items("batch", 0);
   if (layer.hasFailed()) {
     return poison;
   }

@@ -271,7 +271,7 @@ struct PropagateDemandedRowsPass final
   using Base::Base;
   void runOnOperation() override {
     // Rows of items that have any number are not so many steps apart.
-    if (SequenceRanges::readFrom(getOperation())) {
+    if (SequenceRanges::ofTokens(getOperation())) {
       return;
     }
     RewritePatternSet patterns(&getContext());

@@ -52,7 +52,7 @@ private:
                                  KernelBuffers &buffers);
   LogicalResult describeKernels(), emitFunctions();
   LogicalResult describeKernel(KernelBuffers &buffers);
-  void rewriteMain();
+  LogicalResult rewriteMain();
   ArrayAttr describeValues();
   StringRef nameFunction(const KernelBuffers &buffers);
 
@@ -283,7 +283,7 @@ ArrayAttr ProgramTiler::describeValues() {
   return builder.getArrayAttr(values);
 }
 
-void ProgramTiler::rewriteMain() {
+LogicalResult ProgramTiler::rewriteMain() {
   int64_t arenaBytes = placeBlocks(blocks);
   SmallVector<Type> arguments;
   SmallVector<Value> values;
@@ -357,11 +357,14 @@ void ProgramTiler::rewriteMain() {
     set(kTableBytesAttr, weights.getTableBytes());
   }
   set(kInputsAttr, main.getNumArguments());
-  copyRanges(main, tiled);
+  if (failed(copyRanges(main, tiled))) {
+    return failure();
+  }
   tiled->setAttr(kTypesAttr, builder.getArrayAttr(types));
   tiled->setAttr(kValuesAttr, describeValues());
   tiled->setAttr(kPartsAttr, describeParts(builder, code, kernels));
   main.erase();
+  return success();
 }
 
 LogicalResult ProgramTiler::run() {
@@ -376,8 +379,7 @@ LogicalResult ProgramTiler::run() {
       failed(emitFunctions())) {
     return failure();
   }
-  rewriteMain();
-  return success();
+  return rewriteMain();
 }
 
 LogicalResult tileProgram(ModuleOp module, const KernelCode &code) {

@@ -19,6 +19,9 @@ static StringRef extentOfUnits(KernelOp kernel) {
   if (!SequenceRanges::readFrom(kernel) || division == Division::columnStrips) {
     return "";
   }
+  if (!SequenceRanges::ofTokens(kernel)) {
+    return "items"; // each of which has as many units
+  }
   // Those inside of rows, as heads, are each of an item; so are rows of tokens.
   Value result = firstOf(kernel)->getResult(0);
   bool isTokens = division == Division::rows && shapeOf(result).size() == 3 &&
@@ -26,7 +29,8 @@ static StringRef extentOfUnits(KernelOp kernel) {
   return isTokens ? "tokens" : "items";
 }
 
-void copyRanges(func::FuncOp main, func::FuncOp tiled) {
+LogicalResult copyRanges(func::FuncOp main, func::FuncOp tiled) {
+  std::optional<SequenceRanges> ranges = SequenceRanges::readFrom(main);
   for (StringRef name : {kRangesAttr, kRangeNamesAttr}) {
     if (Attribute ranges = main->getAttr(name)) {
       tiled->setAttr(name, ranges);
@@ -35,10 +39,17 @@ void copyRanges(func::FuncOp main, func::FuncOp tiled) {
   for (auto [kernel, launch] :
        llvm::zip_equal(main.getOps<KernelOp>(), tiled.getOps<LaunchOp>())) {
     StringRef extent = extentOfUnits(kernel);
+    int64_t units = kernel.getUnits() ? kernel.getUnits()->count() : 0;
+    if (!extent.empty() && units % ranges->items != 0) {
+      return kernel.emitOpError("has ")
+             << units << " units, of which each of " << ranges->items
+             << " items has not as many";
+    }
     if (!extent.empty()) {
       launch->setAttr(kExtentAttr, StringAttr::get(main.getContext(), extent));
     }
   }
+  return success();
 }
 
 } // namespace hova

@@ -9,8 +9,10 @@
 namespace hova {
 
 /// What `main` says of its ranges, on what became of it; and on each launch of
-/// what the units of its kernel are so many times as many (`hova.extent`).
-void copyRanges(mlir::func::FuncOp main, mlir::func::FuncOp tiled);
+/// what the units of its kernel are so many times as many (`hova.extent`). An
+/// error where items do not have as many each.
+mlir::LogicalResult copyRanges(mlir::func::FuncOp main,
+                               mlir::func::FuncOp tiled);
 
 } // namespace hova
 

@@ -53,8 +53,10 @@ TEST(Ranges, AreItemsAndTokensByTheirAxis) {
 TEST(Ranges, AreFixedByAValue) {
   Read one(described(), set({"length=7"}));
   ASSERT_TRUE(one.program) << one.printed();
-  EXPECT_EQ(boundsOf(one), (Bounds{2, 32, 7, 7}));
+  EXPECT_EQ(boundsOf(one), (Bounds{2, 32, 1, 1}));
+  EXPECT_EQ(one.program->sequences->items.name, "items");
   EXPECT_EQ(one.program->sequences->length.name, "");
+  EXPECT_EQ(one.type("y"), "f32 [32, 7, 4]");
   Read both(described(), set({"length=7", "items=3..3"}));
   ASSERT_TRUE(both.program) << both.printed();
   EXPECT_FALSE(both.program->sequences);
@@ -66,6 +68,21 @@ TEST(Ranges, AreGivenOfAnyParameter) {
             set({"items=1..5", "length=3..9"}));
   ASSERT_TRUE(read.program) << read.printed();
   EXPECT_EQ(boundsOf(read), (Bounds{1, 5, 3, 9}));
+}
+
+// What is as many in every run may be said of items alone.
+TEST(Ranges, MayCountItems) {
+  const std::string parameters =
+      R"("items": {"min": 1, "max": 6}, "pairs": false)";
+  Read read(described(
+      parameters,
+      R"json("x": {"shape": ["if(pairs, 2*items, items)", 3, 8, 2]})json",
+      R"({"name": "r", "op": "reshape", "input": "x", "shape": ["items", 24, 2]},
+                         {"name": "q", "op": "weight", "shape": [4, 2], "batch": "items"},
+                         {"name": "y", "op": "attention", "query": "q", "key": "r", "value": "r", "heads": 1})"));
+  ASSERT_TRUE(read.program) << read.printed();
+  EXPECT_EQ(boundsOf(read), (Bounds{1, 6, 1, 1}));
+  EXPECT_EQ(read.type("y"), "f32 [6, 4, 2]");
 }
 
 // What reads the largest size of a range knows that it is.
@@ -201,6 +218,15 @@ INSTANTIATE_TEST_SUITE_P(
             described(ranges, x + R"(, "z": {"shape": ["items", "length"]})"),
             {},
             "numbers [items, columns] cannot have as many columns as a range"},
+        Wrong{described(
+                  R"("items": {"min": 1, "max": 6})",
+                  R"("x": {"shape": ["items", 8]}, "z": {"shape": [6, 8]})"),
+              {},
+              "beside a range of items every input has them as its first axis"},
+        Wrong{described(R"("items": {"min": 1, "max": 6})",
+                        R"("x": {"shape": ["2*items", 8]})"),
+              {},
+              "the parameter \"items\" is a range"},
         Wrong{described(ranges, x + R"(, "z": {"shape": [8]})"),
               {},
               "beside a range every input is [items, tokens]"}));

@@ -143,7 +143,10 @@ def test_any_number_of_rows_of_columns(path, inputs, layers, output):
         with hova.load(hova.compile(path / "rows.json", output=path / "rows.so", emit="lib")) as program:
             packed = program({name: list(array[:3]) for name, array in given.items()})["y"]
             assert np.array_equal(packed, program({name: array[:3] for name, array in given.items()})["y"])
+            assert np.array_equal(packed, program(x=given["x"][:3], c=list(given["c"][:3]))["y"])
+            with pytest.raises(hova.Error, match=r"input 'x' expects an array \[items, 6, 8\], or a list with an array for each item, got shape \[6, 8\]"):
+                program(x=given["x"][0], c=given["c"][:1])
             with pytest.raises(hova.Error, match=r"input 'c' expects items of shape \[6\], got \[5\] as item 0"):
                 program(x=list(given["x"][:1]), c=[given["c"][0, :5]])
-            with pytest.raises(hova.Error, match=r"input 'x' expects items of shape \[tokens, 8\], got \[6, 7\] as item 0"):
+            with pytest.raises(hova.Error, match=r"input 'x' expects items of shape \[6, 8\], got \[6, 7\] as item 0"):
                 program(x=[given["x"][0, :, :7]], c=given["c"][:1])

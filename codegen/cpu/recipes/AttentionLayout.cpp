@@ -87,7 +87,7 @@ static int64_t evenHeight(int64_t rows, int64_t most) {
 
 AttentionLayout::AttentionLayout(AttentionOp op, const CpuSchedule &schedule)
     : form(op.scoreRegion()),
-      hasRanges(SequenceRanges::readFrom(op).has_value()),
+      hasRanges(SequenceRanges::ofTokens(op).has_value()),
       queryBlocks(blocksOf(*op->getParentOfType<KernelOp>().getUnits())),
       tileRows(schedule.tileRows), pairs(schedule.pairs),
       interleave(pairs ? 2 : 1), batch(shapeOf(op.getQuery())[0]),

@@ -105,7 +105,7 @@ void KernelEmitter::setSequences(const SequenceRanges &sizes, Value table) {
 }
 
 RowsOf KernelEmitter::rowsOfItem(Expr item, int64_t tokens) {
-  if (!ranges) {
+  if (!haveTokenRanges()) {
     return {item * tokens, tokens};
   }
   auto firstOf = [&](const Expr &item) {
@@ -120,9 +120,11 @@ Expr KernelEmitter::countRows(Value value, int64_t rows) {
   if (!ranges || extent == Extent::fixed) {
     return index(rows);
   }
-  return toIndex(load(sequences, 0,
-                      extent == Extent::items ? SequenceRanges::kItems
-                                              : SequenceRanges::kRows));
+  Expr count = toIndex(load(sequences, 0,
+                            extent == Extent::items ? SequenceRanges::kItems
+                                                    : SequenceRanges::kRows));
+  // Of each item there are as many where items alone are a range.
+  return haveTokenRanges() ? count : count * (rows / ranges->items);
 }
 
 //===----------------------------------------------------------------------===//
@@ -273,7 +275,7 @@ Expr KernelEmitter::loadTile(Value tensor, ArrayRef<int64_t> shape,
   }
   // Those of a table for tokens stand at positions in an item.
   only.row =
-      ranges && tableRows == ranges->tokens && tableRows != 1
+      haveTokenRanges() && tableRows == ranges->tokens && tableRows != 1
           ? toIndex(load(sequences, 0, place.row + ranges->placeOfPositions()))
           : repeatedRow(place.row, dims, shape);
   only.rows = 1;

@@ -123,6 +123,8 @@ public:
   /// Says where the table of a run's sequences is (`hova.sequence_buffer`).
   void setSequences(const SequenceRanges &ranges, mlir::Value table);
   const std::optional<SequenceRanges> &getRanges() const { return ranges; }
+  /// Whether items begin at rows, and end, that the table alone knows.
+  bool haveTokenRanges() const { return ranges && ranges->haveTokens(); }
   /// Of an item, and of a value; `tokens` and `rows` where shapes are fixed.
   RowsOf rowsOfItem(Expr item, int64_t tokens);
   Expr countRows(mlir::Value value, int64_t rows);

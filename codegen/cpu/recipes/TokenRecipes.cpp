@@ -53,18 +53,19 @@ static Value copyColumn(KernelEmitter &e, Value matrix, Expr column,
 /// Where items have any number of tokens, those of all are one after the other.
 static Expr loadToken(KernelEmitter &e, Value matrix, Expr row,
                       int64_t tokens) {
-  return e.getRanges() ? e.load(matrix, 0, row)
-                       : e.load(matrix, row / tokens, row % tokens);
+  return e.haveTokenRanges() ? e.load(matrix, 0, row)
+                             : e.load(matrix, row / tokens, row % tokens);
 }
 
 /// The element for token `token` of item `item`, and where it is stored.
 static Expr loadTokenOf(KernelEmitter &e, Value matrix, Expr item, Expr token) {
-  return e.getRanges() ? e.load(matrix, 0, e.rowsOfItem(item, 0).first + token)
-                       : e.load(matrix, item, token);
+  return e.haveTokenRanges()
+             ? e.load(matrix, 0, e.rowsOfItem(item, 0).first + token)
+             : e.load(matrix, item, token);
 }
 static void storeToken(KernelEmitter &e, Expr value, Value matrix, Expr item,
                        Expr token) {
-  if (e.getRanges()) {
+  if (e.haveTokenRanges()) {
     return e.store(value, matrix, 0, e.rowsOfItem(item, 0).first + token);
   }
   e.store(value, matrix, item, token);
@@ -179,7 +180,8 @@ static void poolRows(KernelEmitter &e, Value x, int64_t tokens,
   e.forEachRow([&](Expr row) {
     RowsOf rows = e.rowsOfItem(row, tokens);
     Expr first = rows.first, count = rows.count;
-    Expr inverse = e.getRanges() ? inverseOf(e, count) : Expr(1.0 / tokens);
+    Expr inverse =
+        e.haveTokenRanges() ? inverseOf(e, count) : Expr(1.0 / tokens);
     e.forEachChunk(shapeOf(x).back(), [&](const Chunk &at) {
       Expr start = e.load(source, first, at);
       Expr all = e.fold("rows", 1, count, 1, start, [&](Expr i, Expr before) {

@@ -308,7 +308,7 @@ struct FormSequenceKernelsPass final
   using Base::Base;
   void runOnOperation() override {
     auto main = getOperation().lookupSymbol<func::FuncOp>("main");
-    if (!main || main.isExternal() || haveRanges(getOperation())) {
+    if (!main || main.isExternal() || SequenceRanges::ofTokens(main)) {
       return;
     }
     Block &block = main.getBody().front();

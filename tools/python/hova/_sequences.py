@@ -62,14 +62,14 @@ def sizes_of(tensors: Sequence[Any], given: Sequence[Any]) -> Sizes | None:
         if not tensor.axes:
             continue
         are_tokens = TOKENS in tensor.axes
-        if are_tokens and isinstance(value, (list, tuple)):
-            return _packed_sizes(tensor, value)
+        if isinstance(value, (list, tuple)):
+            return _packed_sizes(tensor, value) if are_tokens else Sizes(len(value), 1)
         shape = tuple(getattr(value, "shape", ()))
         if len(shape) != len(tensor.shape):
-            rest = "" if len(tensor.shape) == 2 else ", ..."
-            expected = f"[items, tokens{rest}], or a list with an array for each item" if are_tokens else "[items, columns]"
-            raise Error(f"input '{tensor.name}' expects an array {expected}, got shape {list(shape)}")
-        return Sizes(int(shape[0]), int(shape[1]))
+            rest = ["..."] if len(tensor.shape) > 2 else []
+            expected = ", ".join(["items", TOKENS, *rest] if are_tokens else ["items", *map(str, tensor.shape[1:])])
+            raise Error(f"input '{tensor.name}' expects an array [{expected}], or a list with an array for each item, got shape {list(shape)}")
+        return Sizes(int(shape[0]), int(shape[1]) if are_tokens else 1)
     return None
 
 
@@ -87,12 +87,12 @@ def pack(tensor: Any, sizes: Sizes, value: Any) -> Any:
     """The array that a list of items is, those of tokens side by side."""
     if not isinstance(value, (list, tuple)):
         return value
-    if sizes.lengths is None:
+    are_tokens = TOKENS in tensor.axes
+    if are_tokens and sizes.lengths is None:
         raise Error(f"input '{tensor.name}' is a list of items, and the first input is one array of them")
     arrays = [np.asarray(array) for array in value]
-    are_tokens = TOKENS in tensor.axes
     lengths = [len(array) if array.ndim else -1 for array in arrays]
-    if are_tokens and lengths != list(sizes.lengths):
+    if are_tokens and lengths != list(sizes.lengths or ()):
         raise Error(f"input '{tensor.name}' expects items of {list(sizes.lengths)} tokens, as the first input has, got {lengths}")
     fixed = tensor.shape[2 if are_tokens else 1 :]
     for number, array in enumerate(arrays):
