@@ -242,6 +242,10 @@ std::vector<std::string> whatFits(const ModelOptions &options,
     notes.push_back("no tensor says how many heads there are: check that " +
                     heads);
   }
+  for (const auto &[name, value, before] : found.bounds) {
+    notes.push_back("no tensor says what " + reader::printable(name) +
+                    " is: it is at most " + value);
+  }
   return notes;
 }
 

@@ -5,148 +5,24 @@
 // One parameter after the other takes the value that leaves the fewest
 // problems: the other boolean, another of the legal values, or a number that
 // the file has, or that squares and multiples of patches lead to. Where another
-// width is divided into heads, their number changes with it. What makes a file
-// fit to its last tensor is no guess; anything less is not spoken of.
+// width is divided into heads, their number changes with it. Where no parameter
+// helps alone, two change together: the sides of patches and of the image that
+// they divide, or a length and the number of positions that bounds it. What
+// makes a file fit to its last tensor is no guess; anything less is not spoken
+// of.
 //
 //===----------------------------------------------------------------------===//
 
 #include "frontend/weights/FittingParameters.h"
 
-#include <charconv>
-#include <cmath>
+#include "frontend/weights/FittingHeads.h"
+#include "frontend/weights/FittingNumbers.h"
 
 namespace hova::frontend {
 
 namespace {
 
-/// How many of a thing the names of a file count: 12 for `layer.0.a` up to
-/// `layer.11.b`.
-void addCounts(const TensorFile &file, std::set<int64_t> &numbers) {
-  std::map<std::string_view, int64_t> counts;
-  for (const auto &entry : file.entries()) {
-    std::string_view name = entry.first;
-    for (size_t at = 0; at < name.size();) {
-      size_t end = std::min(name.find('.', at), name.size());
-      int64_t index = 0;
-      auto [rest, error] =
-          std::from_chars(name.data() + at, name.data() + end, index);
-      if (error == std::errc() && rest == name.data() + end && index >= 0 &&
-          index < INT32_MAX) {
-        int64_t &count = counts[name.substr(0, at)];
-        count = std::max(count, index + 1);
-      }
-      at = end + 1;
-    }
-  }
-  for (const auto &entry : counts) {
-    numbers.insert(entry.second);
-  }
-}
-
-/// Sides of images, of grids of patches and of windows: a position table has as
-/// many rows as an image of such a side has patches, perhaps with one token or
-/// two beside them, and a table of the differences in a window (2 s - 1)^2.
-void addSides(const std::set<int64_t> &extents, const Program &program,
-              std::set<int64_t> &numbers) {
-  std::set<int64_t> patches;
-  for (const auto &[name, value] : program.parameters) {
-    if (value.is(Scalar::Kind::Integer) && value.integer > 1 &&
-        value.integer <= 64) {
-      patches.insert(value.integer);
-    }
-  }
-  std::set<int64_t> sides;
-  for (int64_t extent : extents) {
-    if (sides.size() > 16 * FittingLimits::derived) {
-      break;
-    }
-    for (int64_t beside : {0, 1, 2}) {
-      int64_t square = std::max<int64_t>(extent - beside, 0);
-      int64_t root = std::llround(std::sqrt(static_cast<double>(square)));
-      if (root < 2 || root * root != square || root > INT32_MAX / 64) {
-        continue;
-      }
-      sides.insert(root);
-      if (root % 2 && !beside) {
-        sides.insert((root + 1) / 2);
-      }
-      for (int64_t patch : patches) {
-        sides.insert(root * patch);
-      }
-    }
-  }
-  for (int64_t side : sides) {
-    if (numbers.size() < FittingLimits::numbers + FittingLimits::derived) {
-      numbers.insert(side);
-    }
-  }
-}
-
 using Names = std::set<std::string>;
-
-/// Adds the names that `setting` reads; returns whether any is new.
-bool addNames(const Setting &setting, Names &names) {
-  bool isNew = false;
-  if (setting.expression) {
-    for (const NameUse &use : setting.expression->names()) {
-      isNew |= names.insert(use.name).second;
-    }
-  }
-  return isNew;
-}
-
-/// The parameters that attentions count their heads by, also where a block
-/// hands them on as an argument.
-Names headParameters(const ModelSpec &spec) {
-  std::vector<const LayerSpec *> layers;
-  for (const LayerSpec &layer : spec.layers) {
-    layers.push_back(&layer);
-  }
-  for (const BlockSpec &block : spec.blocks) {
-    for (const LayerSpec &layer : block.layers) {
-      layers.push_back(&layer);
-    }
-  }
-  Names names;
-  for (const LayerSpec *layer : layers) {
-    for (const char *attribute : {"heads", "key_value_heads"}) {
-      auto found = layer->attributes.find(attribute);
-      if (found != layer->attributes.end()) {
-        addNames(found->second, names);
-      }
-    }
-  }
-  bool isNew = true;
-  for (size_t turn = 0; isNew && turn < maxBlockDepth; ++turn) {
-    isNew = false;
-    for (const LayerSpec *layer : layers) {
-      for (const auto &[argument, value] : layer->arguments) {
-        isNew |= names.count(argument) && addNames(value, names);
-      }
-    }
-  }
-  Names parameters;
-  for (const std::string &name : names) {
-    if (spec.findParameter(name)) {
-      parameters.insert(name);
-    }
-  }
-  return parameters;
-}
-
-/// What heads divide in a program.
-std::set<int64_t> widthsOfHeads(const Program &program) {
-  std::set<int64_t> widths;
-  for (const ProgramOperation &operation : program.operations) {
-    if (operation.attributes.count("heads") && !operation.operands.empty()) {
-      int value = operation.operands.front().second;
-      const Shape &shape =
-          program.values[static_cast<size_t>(value)].type.shape;
-      widths.insert(shape.empty() ? 0 : shape.back());
-    }
-  }
-  return widths;
-}
 
 class Search {
 public:
@@ -165,6 +41,8 @@ private:
     /// Null where there is no such program.
     std::unique_ptr<Program> program;
     CheckpointPlan plan;
+    /// The parameter that another one bounds.
+    std::string bounded;
   };
 
   /// The change that leaves the fewest problems, fewer than there are.
@@ -173,16 +51,28 @@ private:
   void takeBest(const ParameterSpec &parameter, const Program &program,
                 const CheckpointPlan &plan, const std::set<int64_t> &numbers,
                 std::optional<Step> &best);
+  /// Where no change alone does: that of two numbers.
+  std::optional<Step> findPair(const Program &program,
+                               const CheckpointPlan &plan);
+  void takeBestPair(const std::string &name, int64_t number,
+                    const Program &program, const CheckpointPlan &plan,
+                    std::optional<Step> &best);
+  std::set<int64_t> partners(int64_t now, int64_t before, int64_t number,
+                             const Step &alone,
+                             const CheckpointPlan &plan) const;
   std::vector<Scalar> alternatives(const ParameterSpec &parameter,
                                    const Scalar &now,
                                    const std::set<int64_t> &numbers) const;
-  bool mayChange(const std::string &name) const;
+  bool isFree(const std::string &name) const;
+  std::optional<int64_t> freeNumber(const std::string &name,
+                                    const Program &program) const;
   Step take(Changes changes);
   Step takeWithHeads(const std::string &name, const Scalar &other,
                      const Program &program, const CheckpointPlan &plan);
   std::optional<Changes> headsBy(const Program &program, int64_t now,
                                  int64_t other, bool isKept) const;
-  FittingParameters describe(const Program &before, const Program &after) const;
+  FittingParameters describe(const Program &before, const Program &after);
+  bool isMost(const std::string &name, int64_t number);
 
   const ModelSpec &spec;
   const std::vector<ParameterOverride> &given;
@@ -192,6 +82,8 @@ private:
   const Names heads;
   /// The changes so far.
   Changes changed;
+  /// Those that another number demanded, since it was less than they were.
+  Names bounded;
   size_t cost = 0;
 };
 
@@ -216,13 +108,21 @@ Search::alternatives(const ParameterSpec &parameter, const Scalar &now,
   return others;
 }
 
-/// What a source sets stays, and so does what was changed before.
-bool Search::mayChange(const std::string &name) const {
-  return !changed.count(name) &&
-         llvm::none_of(given, [&](const ParameterOverride &other) {
-           return other.name == name &&
-                  !(mayReplace && other.origin == "--set");
-         });
+/// What a source sets stays.
+bool Search::isFree(const std::string &name) const {
+  return llvm::none_of(given, [&](const ParameterOverride &other) {
+    return other.name == name && !(mayReplace && other.origin == "--set");
+  });
+}
+
+std::optional<int64_t> Search::freeNumber(const std::string &name,
+                                          const Program &program) const {
+  auto found = program.parameters.find(name);
+  bool isNumber = found != program.parameters.end() && isFree(name) &&
+                  found->second.is(Scalar::Kind::Integer) &&
+                  found->second.integer > 1 &&
+                  spec.findParameter(name)->values.empty();
+  return isNumber ? std::optional(found->second.integer) : std::nullopt;
 }
 
 Search::Step Search::take(Changes changes) {
@@ -258,8 +158,8 @@ std::optional<Search::Changes> Search::headsBy(const Program &program,
   Changes changes;
   for (const std::string &name : heads) {
     auto found = program.parameters.find(name);
-    if (found == program.parameters.end() || !mayChange(name) ||
-        !found->second.is(Scalar::Kind::Integer)) {
+    if (found == program.parameters.end() || !isFree(name) ||
+        changed.count(name) || !found->second.is(Scalar::Kind::Integer)) {
       continue;
     }
     int64_t count = found->second.integer, scaled;
@@ -332,25 +232,107 @@ void Search::takeBest(const ParameterSpec &parameter, const Program &program,
 
 std::optional<Search::Step> Search::findStep(const Program &program,
                                              const CheckpointPlan &plan) {
-  std::set<int64_t> numbers = {0};
-  addCounts(file, numbers);
-  numbers.insert(plan.extents.begin(), plan.extents.end());
-  while (numbers.size() > FittingLimits::numbers) {
-    numbers.erase(std::prev(numbers.end()));
-  }
-  addSides(plan.extents, program, numbers);
+  std::set<int64_t> numbers = fittingNumbers(file, plan.extents, program);
   std::optional<Step> best;
   for (const ParameterSpec &parameter : spec.parameters) {
-    if (mayChange(parameter.name) && program.parameters.count(parameter.name)) {
+    if (isFree(parameter.name) && !changed.count(parameter.name) &&
+        program.parameters.count(parameter.name)) {
       takeBest(parameter, program, plan, numbers, best);
     }
   }
   return best;
 }
 
+/// Whether something that does not fit now fits with `plan`.
+bool mendsAny(const CheckpointPlan &plan, const CheckpointPlan &now) {
+  return llvm::any_of(now.problems, [&](const std::string &problem) {
+    return !llvm::is_contained(plan.problems, problem);
+  });
+}
+
+/// Numbers for a parameter that is `now`, where another one changes from
+/// `before` to `number`: as many patches as there were, or as many as a table
+/// has rows, or no more than that number where it allows no more.
+std::set<int64_t> Search::partners(int64_t now, int64_t before, int64_t number,
+                                   const Step &alone,
+                                   const CheckpointPlan &plan) const {
+  std::set<int64_t> numbers;
+  if (!alone.program && now > number) {
+    numbers.insert(number);
+  }
+  if (number <= FittingLimits::patch && before <= FittingLimits::patch) {
+    const CheckpointPlan &known = alone.program ? alone.plan : plan;
+    for (int64_t grid : gridsOf(known.extents)) {
+      numbers.insert(grid * number);
+    }
+    if (now % before == 0 && now <= INT32_MAX) {
+      numbers.insert(now / before * number);
+    }
+  }
+  numbers.erase(now);
+  return numbers;
+}
+
+/// Tries `number` for the parameter `name`, with others for a second one.
+void Search::takeBestPair(const std::string &name, int64_t number,
+                          const Program &program, const CheckpointPlan &plan,
+                          std::optional<Step> &best) {
+  int64_t before = program.parameters.at(name).integer;
+  Step alone = take({{name, Scalar::ofInteger(number)}});
+  if (alone.program && !mendsAny(alone.plan, plan)) {
+    return;
+  }
+  for (const ParameterSpec &partner : spec.parameters) {
+    std::optional<int64_t> now = freeNumber(partner.name, program);
+    if (!now || partner.name == name) {
+      continue;
+    }
+    for (int64_t other : partners(*now, before, number, alone, plan)) {
+      if (cost > FittingLimits::cost) {
+        return;
+      }
+      Step step = take({{name, Scalar::ofInteger(number)},
+                        {partner.name, Scalar::ofInteger(other)}});
+      if (step.program && isBetter(step.plan, best ? best->plan : plan)) {
+        step.bounded = other == number ? partner.name : "";
+        best = std::move(step);
+      }
+    }
+  }
+}
+
+std::optional<Search::Step> Search::findPair(const Program &program,
+                                             const CheckpointPlan &plan) {
+  std::optional<Step> best;
+  for (const ParameterSpec &parameter : spec.parameters) {
+    std::optional<int64_t> now = freeNumber(parameter.name, program);
+    size_t tried = 0;
+    for (int64_t number : plan.extents) {
+      if (!now || cost > FittingLimits::cost ||
+          ++tried > FittingLimits::numbers) {
+        break;
+      }
+      if (number > 0 && number != *now) {
+        takeBestPair(parameter.name, number, program, plan, best);
+      }
+    }
+  }
+  return best;
+}
+
+/// Whether `number` is the most that a parameter can be with the changes, and
+/// less of it fits too.
+bool Search::isMost(const std::string &name, int64_t number) {
+  if (take({{name, Scalar::ofInteger(number + 1)}}).program) {
+    return false;
+  }
+  Step less = take({{name, Scalar::ofInteger(number - 1)}});
+  return less.program && less.plan.problems.empty();
+}
+
 /// Of all changes, in the order of the description.
 FittingParameters Search::describe(const Program &before,
-                                   const Program &after) const {
+                                   const Program &after) {
   FittingParameters found;
   bool isDivided = widthsOfHeads(before) != widthsOfHeads(after);
   for (const ParameterSpec &parameter : spec.parameters) {
@@ -362,6 +344,9 @@ FittingParameters Search::describe(const Program &before,
     if (change != changed.end()) {
       found.values.push_back({name, change->second.str(),
                               known == given.end() ? "" : known->text});
+      if (bounded.count(name) && isMost(name, change->second.integer)) {
+        found.bounds.push_back({name, change->second.str(), ""});
+      }
     }
     auto value = after.parameters.find(name);
     bool isSaid = change == changed.end() && known != given.end();
@@ -376,13 +361,20 @@ FittingParameters Search::describe(const Program &before,
 FittingParameters Search::run(const Program &program,
                               const CheckpointPlan &plan) {
   std::optional<Step> last;
-  for (size_t i = 0; i < FittingLimits::parameters; ++i) {
-    std::optional<Step> next =
-        last ? findStep(*last->program, last->plan) : findStep(program, plan);
+  for (size_t i = 0; i < FittingLimits::steps; ++i) {
+    const Program &now = last ? *last->program : program;
+    const CheckpointPlan &known = last ? last->plan : plan;
+    std::optional<Step> next = findStep(now, known);
+    if (!next) {
+      next = findPair(now, known);
+    }
     if (!next) {
       return {};
     }
     changed = next->changes;
+    if (!next->bounded.empty()) {
+      bounded.insert(next->bounded);
+    }
     if (next->plan.problems.empty()) {
       return describe(program, *next->program);
     }

@@ -14,11 +14,13 @@ namespace hova::frontend {
 /// What is tried, and how far: so much that every part that a model may do
 /// without, and a few other sizes, are found, and so little that nobody waits.
 struct FittingLimits {
-  /// Parameters that are changed together.
-  static constexpr size_t parameters = 4;
+  /// Parameters that are changed together, heads and what only two mend apart.
+  static constexpr size_t steps = 6;
   static constexpr size_t numbers = 32;
   /// Numbers that are made of those of the file.
   static constexpr size_t derived = 48;
+  /// Sides of patches.
+  static constexpr int64_t patch = 64;
   /// Of one attention.
   static constexpr int64_t heads = 65536;
   /// Values of a parameter that leave all as it is: no other will be tried.
@@ -42,6 +44,8 @@ struct FittingParameters {
   /// Parameters that count heads, with their values, where the heads divide
   /// another width than before: no tensor says how many there are.
   std::vector<FittingParameter> heads;
+  /// Those of `values` that no tensor says, and that are at most this.
+  std::vector<FittingParameter> bounds;
 };
 
 /// Values of parameters with which `file` would fit `source` (null: the names

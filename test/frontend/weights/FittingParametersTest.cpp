@@ -250,4 +250,76 @@ TEST(FittingParameters, divide_another_width_into_other_heads) {
   EXPECT_EQ(image.messages.find("how many heads"), std::string::npos);
 }
 
+/// `kImage` of other sides, whose patches a library stores as a convolution.
+std::string imageOf(const char *image, const char *patch) {
+  std::string model = kImage;
+  model.replace(model.find("\"image\": 64"), 11,
+                std::string("\"image\": ") + image);
+  model.replace(model.find("\"patch\": 8"), 10,
+                std::string("\"patch\": ") + patch);
+  model.pop_back();
+  return model + R"(, "checkpoints": {"lib": {"rules": [
+  {"to": "patches.weight", "from": "patches.conv", "apply": [{"reshape": ["width", "3*patch*patch"]}, "transpose"]},
+  {"to": "{a}.{b}", "from": "{a}.{b}"}, {"to": "{a}.{b}.{c}", "from": "{a}.{b}.{c}"},
+  {"to": "{a}.{b}.{c}.{d}", "from": "{a}.{b}.{c}.{d}"}]}}})";
+}
+
+Tensors ofConvolution(int64_t grid, int64_t width) {
+  Tensors tensors = without(ofImage(grid, width), "patches.weight");
+  tensors["patches.conv"] = {{width, 3, 8, 8}};
+  return tensors;
+}
+
+TEST(FittingParameters, are_patches_and_the_image_that_they_divide) {
+  // As many patches, fewer, and sides that the other size does not divide.
+  EXPECT_EQ(Opened(ofConvolution(4, 48), {}, imageOf("64", "16")).advice,
+            "--set image=32 --set patch=8");
+  EXPECT_EQ(Opened(ofConvolution(4, 48), {}, imageOf("96", "16")).advice,
+            "--set image=32 --set patch=8");
+  EXPECT_EQ(Opened(ofConvolution(4, 48), {}, imageOf("84", "14")).advice,
+            "--set image=32 --set patch=8");
+  EXPECT_EQ(Opened(ofConvolution(4, 48), {}, imageOf("60", "15")).advice,
+            "--set image=32 --set patch=8");
+  EXPECT_EQ(Opened(ofConvolution(4, 20), {}, imageOf("64", "16")).advice,
+            "--set image=32 --set patch=8 --set width=20 --set heads=5");
+}
+
+TEST(FittingParameters, replace_heads_that_divide_another_width) {
+  EXPECT_EQ(Opened(ofConvolution(4, 48), {{"heads", "5"}, {"width", "50"}},
+                   imageOf("64", "16"))
+                .advice,
+            "--set image=32 --set patch=8 --set width=48 --set heads=4, in the "
+            "place of --set width=50 --set heads=5");
+}
+
+/// Sequences, whose length no weight knows and positions bound.
+constexpr const char *kSequence = R"({"hova": 1, "name": "m", "parameters": {
+  "length": 128, "vocab": 9, "positions": 512, "width": 4},
+ "inputs": {"x": {"shape": [1, "length"], "dtype": "i32", "range": [0, "vocab"]}},
+ "layers": [
+  {"name": "words", "op": "embedding", "input": "x", "vocab": "vocab", "width": "width"},
+  {"name": "placed", "op": "positions", "input": "words", "kind": "learned", "length": "positions"}],
+ "outputs": {"y": "placed"}})";
+
+TEST(FittingParameters, bound_a_length_by_the_positions_of_the_file) {
+  auto ofSequence = [](int64_t vocab, int64_t positions) {
+    return Tensors{{"words.weight", {{vocab, 4}}},
+                   {"placed.weight", {{positions, 4}}}};
+  };
+  Opened shorter(ofSequence(9, 40), {}, kSequence);
+  EXPECT_EQ(shorter.advice, "--set length=40 --set positions=40");
+  EXPECT_NE(shorter.messages.find(
+                "note: no tensor says what length is: it is at most 40\n"),
+            std::string::npos)
+      << shorter.messages;
+  EXPECT_EQ(Opened(ofSequence(11, 40), {}, kSequence).advice,
+            "--set length=40 --set vocab=11 --set positions=40");
+  EXPECT_EQ(Opened(ofSequence(9, 40), {{"length", "50"}}, kSequence).advice,
+            "--set length=40 --set positions=40, in the place of --set "
+            "length=50");
+  Opened fits(ofSequence(9, 140), {}, kSequence);
+  EXPECT_EQ(fits.advice, "--set positions=140");
+  EXPECT_EQ(fits.messages.find("at most"), std::string::npos);
+}
+
 } // namespace
