@@ -134,9 +134,14 @@ def test_norms_may_have_gamma_and_beta(model, tmp_path):
 def test_prefix_of_a_wrapper_is_left_out(tmp_path):
     """As torch.compile and DistributedDataParallel save a model of theirs."""
     path = tmp_path / "model.safetensors"
-    own = tensors("vit_b16", "timm")
-    save_zeros({f"module._orig_mod.{name}": shape for name, shape in own.items()}, path)
-    assert 'names of timm below "module._orig_mod."' in note("vit_b16", path)
+    inner = tensors("vit_b16", "timm")
+    save_zeros({f"module._orig_mod.{name}": shape for name, shape in inner.items()}, path)
+    said = f'weights from {path} (names of timm below "module._orig_mod.")'
+    assert said == note("vit_b16", path)
+    done = check("vit_b16", path)
+    assert done.stdout == f"{MODELS / 'vit_b16.json'}: ok\n"
+    assert done.stderr == f"hova: note: {said}\n"
+    assert check("vit_b16", path, "--quiet").stderr == ""
 
 
 def test_size_of_the_image_is_told_by_its_positions(tmp_path):

@@ -376,7 +376,8 @@ static int reportMistake(const ImportedProgram &imported,
 }
 
 int runCheck(const ModelOptions &options, bool json, llvm::raw_ostream &out,
-             llvm::raw_ostream &errors, const mlir::DialectRegistry &dialects) {
+             llvm::raw_ostream &errors, const mlir::DialectRegistry &dialects,
+             std::string *note) {
   Model model;
   ModelStatus status = read(options, model, errors);
   auto conclude = [&](int status) {
@@ -384,6 +385,9 @@ int runCheck(const ModelOptions &options, bool json, llvm::raw_ostream &out,
       printCheck(options, model, status == 0, out);
     } else if (status == 0) {
       out << reader::escaped(givenPath(options)) << ": ok\n";
+      if (note) {
+        *note = model.note;
+      }
     }
     return status;
   };

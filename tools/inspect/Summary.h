@@ -74,10 +74,12 @@ enum class SummaryKind { Layers, Paper };
 
 /// The verbs `hova check`, `hova summary` and `hova schema`. A weight file,
 /// where one is given, must fit. Data goes to `out`, messages to `errors`; the
-/// result is the exit code. `dialects` are those of plugins.
+/// result is the exit code. `dialects` are those of plugins; `note` becomes by
+/// which names a file that fits has been read, where `out` does not say it.
 int runCheck(const frontend::ModelOptions &options, bool json,
              llvm::raw_ostream &out, llvm::raw_ostream &errors,
-             const mlir::DialectRegistry &dialects = mlir::DialectRegistry());
+             const mlir::DialectRegistry &dialects = mlir::DialectRegistry(),
+             std::string *note = nullptr);
 int runSummary(const frontend::ModelOptions &options, SummaryKind kind,
                bool json, llvm::raw_ostream &out, llvm::raw_ostream &errors,
                const mlir::DialectRegistry &dialects = mlir::DialectRegistry());

@@ -1,6 +1,7 @@
 //===- Check.cpp - hova check ---------------------------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 
+#include "tools/hova/options/Messages.h"
 #include "tools/hova/session/Plugins.h"
 #include "tools/hova/session/Session.h"
 #include "tools/hova/verbs/Verbs.h"
@@ -12,6 +13,11 @@ int hova::tool::runCheck(Arguments &arguments) {
   if (arguments.failed()) {
     return *arguments.failed();
   }
-  return inspect::runCheck(options, json, llvm::outs(), llvm::errs(),
-                           makeDialectRegistry());
+  std::string note;
+  int status = inspect::runCheck(options, json, llvm::outs(), llvm::errs(),
+                                 makeDialectRegistry(), &note);
+  if (!note.empty()) {
+    printNote(note);
+  }
+  return status;
 }
