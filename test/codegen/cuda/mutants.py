@@ -95,6 +95,10 @@ def ptx_faults_if(predicate: str) -> str:
     return f"@{predicate.removeprefix('!!')} ld.shared.b32 %r99999, [kernel_memory+1073741824];\n"
 
 
+def ptx_faults_if_negative(register: str) -> str:
+    return f"setp.lt.s32 %p99999, {register}, 0;\n" + ptx_faults_if("%p99999")
+
+
 def compared(x: str, kind: str, y: str) -> str:
     return f'%mutant_if = llvm.icmp "{kind}" {x}, {y} : i32'
 
@@ -147,6 +151,7 @@ TRUE = "%mutant_if = llvm.mlir.constant(true) : i1"
 MASKS = ("%mutant_x = llvm.select {0}, {2}, {1} : i1, f32\n%mutant_bits = llvm.bitcast %mutant_x : f32 to i32\n%mutant_none = llvm.bitcast {2} : f32 to i32\n"
          + compared("%mutant_bits", "ne", "%mutant_none"))
 FALSE_IS = '%mutant_true = llvm.mlir.constant(true) : i1\n%mutant_if = llvm.xor {0}, %mutant_true : i1'
+NEGATIVE = f"%mutant_zero = llvm.mlir.constant(0 : i32) : i32\n{compared('{0}', 'slt', '%mutant_zero')}"
 ALWAYS = "setp.eq.u32 %p99999, 0, 0;\n" + ptx_faults_if("%p99999")
 
 
@@ -275,6 +280,11 @@ RULES = [
     Rule("sign lost", E, "an unsigned comparison", r'(%\d+ = llvm\.icmp) "s(lt|le|gt|ge)" (%\d+), (%\d+)', r'\1 "u\2" \3, \4',
          probe=lambda m: faults_if(f'%mutant_s = llvm.icmp "s{m[2]}" {m[3]}, {m[4]} : i32\n%mutant_u = llvm.icmp "u{m[2]}" {m[3]}, {m[4]} : i32\n'
                                    "%mutant_if = llvm.xor %mutant_s, %mutant_u : i1") + m[0]),
+    Rule("sign lost", E, "a number without its sign", r"(%\d+ = llvm\.)si(tofp (%\d+) : i32 to f32)", r"\1ui\2", probe=lambda m: faults_if(NEGATIVE.format(m[3])) + m[0]),
+    Rule("sign lost", P, "an unsigned comparison", r"setp\.(lt|le|gt|ge)\.s32( \t%p\d+, ([^\s,]+), ([^\s;]+);)", r"setp.\1.u32\2",
+         probe=lambda m: f"xor.b32 %r99999, {m[3]}, {m[4]};\n" + ptx_faults_if_negative("%r99999") + m[0]),
+    Rule("sign lost", P, "a number without its sign", r"cvt\.rn\.f32\.s32( \t%r\d+, (%r\d+);)", r"cvt.rn.f32.u32\1",
+         probe=lambda m: ptx_faults_if_negative(m[2]) + m[0]),
     Rule("no number lost", E, "the other of a number and none", r"llvm\.intr\.(max|min)imum(?=\((%\d+), (%\d+)\) : \(f32)", r"llvm.intr.\1num", probe=none_of_two),
     Rule("no number lost", P, "the other of a number and none", r"(max|min)\.NaN\.f32(?= \t%r\d+, (\S+), (\S+);)", r"\1.f32",
          probe=lambda m: f"setp.nan.f32 %p99999, {m[2]}, {m[3]};\n" + ptx_faults_if("%p99999") + m[0]),
