@@ -5,6 +5,7 @@ every exit status is that of the table in docs/compile-a-model.md."""
 
 import json
 import os
+import re
 import struct
 import subprocess
 import unicodedata
@@ -55,6 +56,20 @@ def tensors(path, entries):
         data += block
     text = json.dumps(header).encode()
     return write(path, struct.pack("<Q", len(text)) + text + data)
+
+
+def test_options_of_programs_are_told_from_those_of_the_compiler(model, tmp_path):
+    described = (SOURCE / "runtime/main/CommandLine.c").read_text()
+    flags = re.findall(r'^ +(?:\[OPTION_\w+\] =\s+)?\{"(--[a-z-]+)"', described, re.MULTILINE)
+    assert "--threads" in flags and "--benchmark-out" in flags
+    # Those that a verb has, or has by another name, and what each program has.
+    others = {"--input", "--output", "--set", "--device", "--weights", "--format", "--version", "--help"}
+    vit = SOURCE / "examples/models/vit_b16.json"
+    for flag in sorted({*flags} - others):
+        for word in (flag, f"{flag}=2"):
+            said = hova("compile", vit, word, "-o", tmp_path / "p")
+            assert said.returncode == 2 and b", which is an option of the compiled program\n" in said.stderr, said.stderr
+    assert b"did you mean '--set threads=2'?" in hova("check", write(model, json.dumps(LINEAR | {"parameters": {"threads": 1}})), "--threads=2").stderr
 
 
 FITTING = {"y.weight": ([2, 3],), "y.bias": ([3],)}

@@ -52,6 +52,16 @@ static ArrayRef<ForeignOption> foreignOptions() {
   return options;
 }
 
+/// Options that programs have and no verb means by another name.
+static bool isOfPrograms(StringRef name) {
+  static constexpr StringLiteral options[] = {
+      "--expected",      "--rtol",       "--atol",    "--random-inputs",
+      "--threads",       "--benchmark",  "--warmup",  "--repetitions",
+      "--benchmark-out", "--kernel",     "--cold",    "--trace",
+      "--check-weights", "--output-dir", "--describe"};
+  return is_contained(options, name);
+}
+
 static bool takes(const VerbInfo &verb, OptionID id) {
   return getOptions().getOption(id).hasVisibilityFlag(verb.visibility);
 }
@@ -118,7 +128,10 @@ static std::string asQuestion(const std::string &meant) {
 std::string suggestOtherOption(const VerbInfo &verb,
                                const UnknownOption &unknown) {
   std::string meant = suggestParameter(verb, unknown, /*isExact=*/true);
-  return asQuestion(meant.empty() ? suggestForeign(verb, unknown) : meant);
+  meant = meant.empty() ? suggestForeign(verb, unknown) : meant;
+  return meant.empty() && isOfPrograms(unknown.name)
+             ? ", which is an option of the compiled program"
+             : asQuestion(meant);
 }
 
 std::string suggestOption(const VerbInfo &verb, const UnknownOption &unknown) {

@@ -15,8 +15,8 @@ std::unique_ptr<frontend::ModelSpec> peekDescription(const VerbInfo &verb,
                                                      llvm::StringRef path);
 
 /// What was probably meant, as "; did you mean 'x'?": a parameter of the
-/// description, the verb's option of another name, or one that is spelt
-/// similarly. Empty: nothing is near.
+/// description, the verb's option of another name, one of the program that hova
+/// makes, or one that is spelt similarly. Empty: nothing is near.
 std::string suggestOption(const VerbInfo &verb, const UnknownOption &unknown);
 
 /// The same for an option that other verbs have: no spelling is wrong.
