@@ -444,11 +444,12 @@ void SpecReader::readInitializers(const Node &node, LayerSpec &layer,
       base = value.get("base");
     }
     checkKeys(value, known, "a " + initializer.kind + " initialiser");
-    if (key && !value.get(key)) {
+    const Node *number = key ? value.get(key) : nullptr;
+    if (number) {
+      initializer.value = setting(*number, SettingKind::Number, scope);
+    } else if (key && initializer.kind != "sinusoid") {
       error(value,
             "a " + initializer.kind + " initialiser needs " + inQuotes(key));
-    } else if (key) {
-      initializer.value = setting(*value.get(key), SettingKind::Number, scope);
     }
     if (base) {
       initializer.base = setting(*base, SettingKind::Number, scope);

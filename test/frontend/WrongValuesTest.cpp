@@ -178,7 +178,7 @@ TEST(WrongValues, of_common_keys_are_errors_at_the_value) {
         R"({"weight": {"kind": "uniform", "bound": 1e39}})",
         R"({"weight": {"kind": "constant", "value": "1/0"}})",
         R"({"weight": {"kind": "constant", "value": 1e-60}})",
-        R"({"weight": {"kind": "sinusoid"}})",
+        R"({"weight": {"kind": "sinusoid", "first": 0.5}})",
         R"({"weight": {"kind": "sinusoid", "first": -1}})",
         R"({"weight": {"kind": "sinusoid", "first": 0, "base": 0.5}})",
         R"({"weight": {"kind": "sinusoid", "first": 0, "base": "'e'"}})",

@@ -43,6 +43,19 @@ const char *const layers = R"(
   {"name": "b", "op": "layer_norm", "input": "a"},
   {"name": "y", "op": "linear", "input": "b", "width": 4, "bias": false, "init": {"weight": {"kind": "uniform", "bound": 2}}})";
 
+TEST(DrawnWeights, have_sinusoids_from_the_first_row_on) {
+  auto table = [](const char *keys) {
+    Read read(around(
+        R"({"name": "y", "op": "linear", "input": "x", "width": 4, "init": {"weight": {"kind": "sinusoid")" +
+        std::string(keys) + "}}}"));
+    EXPECT_TRUE(read.program) << read.printed();
+    return draw(read, 0, "y.weight");
+  };
+  EXPECT_EQ(table(""), table(R"(, "first": 0, "base": 10000)"));
+  EXPECT_EQ(table(R"(, "base": 50)"), table(R"(, "first": 0, "base": 50)"));
+  EXPECT_NE(table(R"(, "first": 1)"), table(""));
+}
+
 TEST(DrawnWeights, have_the_spread_of_their_initialiser) {
   Read read(around(layers));
   ASSERT_TRUE(read.program) << read.printed();
