@@ -211,26 +211,26 @@ class Needs:
     def __init__(self, tree, path):
         self.tree, self.path = tree, path
         self.files = modules_of(tree, path) if path.endswith(".py") else {path}
-        own = [tree.mentions(file) for file in self.files]
-        self.named = set().union(*(file.named for file in own))
+        mentioned = [tree.mentions(file) for file in self.files]
+        self.named = set().union(*(file.named for file in mentioned))
         # Scripts that a test names run others.
         scripts = [name for name in self.named if tree.texts.get(name) and not name.endswith((*CODE, ".json", ".md"))]
-        both = own + [tree.mentions(name) for name in scripts]
-        self.words = set().union(*(file.words for file in own))
+        both = mentioned + [tree.mentions(name) for name in scripts]
+        self.words = set().union(*(file.words for file in mentioned))
         self.parts = set().union(*(file.parts for file in both))
-        self.reads_the_tree = any(file.reads_the_tree for file in own)
+        self.reads_the_tree = any(file.reads_the_tree for file in mentioned)
         self.is_of_a_gpu = any(file.is_of_a_gpu for file in both)
         if path.endswith(".cpp"):
             self.programs = {name for name, sources in tree.programs.items() if path in sources}
         else:
-            self.programs = {name for file in own for name in file.commands & {*tree.programs, *WHOLE}}
+            self.programs = {name for file in mentioned for name in file.commands & {*tree.programs, *WHOLE}}
         self.code = self.code_of()
 
     def code_of(self):
         tree = self.tree
-        own = set().union(*(tree.programs.get(name, set()) for name in self.programs - {"hova"}))
-        found = set(tree.closure(own))
-        if any(room_of(path) == "tools" for path in own):
+        sources = set().union(*(tree.programs.get(name, set()) for name in self.programs - {"hova"}))
+        found = set(tree.closure(sources))
+        if any(room_of(path) == "tools" for path in sources):
             found |= tree.forgotten
         if self.programs & set(WHOLE):
             named = {path for path, verb in tree.verbs.items() if verb in self.parts}

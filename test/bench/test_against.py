@@ -221,10 +221,10 @@ def test_what_differs_is_timed_beside_two_identical_programs(tmp_path, head):
 def test_the_commit_compiles_its_own_description(tmp_path, head):
     """Its compiler is one that refuses today's, and its description is an older one."""
     folder = tmp_path / "against" / head.sha
-    own = folder / "source" / MODEL.relative_to(SOURCE)
-    own.parent.mkdir(parents=True)
-    own.write_text(MODEL.read_text().replace("1e-12", "1e-3"))
-    assert own.read_text() != MODEL.read_text()
+    older = folder / "source" / MODEL.relative_to(SOURCE)
+    older.parent.mkdir(parents=True)
+    older.write_text(MODEL.read_text().replace("1e-12", "1e-3"))
+    assert older.read_text() != MODEL.read_text()
     hova = folder / "bin/hova"
     hova.parent.mkdir()
     refuse = f'case " $* " in *" {MODEL} "*) echo "unknown key" >&2; exit 1;; esac'

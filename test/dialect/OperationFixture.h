@@ -79,9 +79,9 @@ inline constexpr OperationCase kOperations[] = {
      "^bb0(%raw: f32, %batch: index, %head: index, %query: index, "
      "%key: index, %bias: tensor<1x2x3x5xf32>):\n"
      "  %zero = arith.constant 0 : index\n"
-     "  %own = hova.element %bias[%zero, %head, %query, %key] : "
+     "  %added = hova.element %bias[%zero, %head, %query, %key] : "
      "tensor<1x2x3x5xf32>\n"
-     "  %score = arith.addf %raw, %own : f32\n"
+     "  %score = arith.addf %raw, %added : f32\n"
      "  %all = arith.constant true\n"
      "  hova.score_yield %score kept %all\n"
      "}",
@@ -143,8 +143,8 @@ inline constexpr OperationCase kOperations[] = {
      "tensor<1x7x2xf32>, tensor<2x7x7xf32>) -> tensor<1x7x2xf32> scores {\n"
      "^bb0(%raw: f32, %batch: index, %head: index, %query: index, "
      "%key: index, %bias: tensor<2x7x7xf32>):\n"
-     "  %own = hova.element %bias[%head, %query, %key] : tensor<2x7x7xf32>\n"
-     "  %score = arith.addf %raw, %own : f32\n"
+     "  %added = hova.element %bias[%head, %query, %key] : tensor<2x7x7xf32>\n"
+     "  %score = arith.addf %raw, %added : f32\n"
      "  %kept = arith.cmpi sle, %key, %query : index\n"
      "  hova.score_yield %score kept %kept\n"
      "}",

@@ -75,9 +75,9 @@ TEST_F(ScoreFormTest, factors_are_not_taken_through_a_bias) {
   ScoreForm form = formOf(scoring("%a = hova.number 0.5\n"
                                   "%b = hova.number 0.25\n"
                                   "%x = arith.mulf %raw, %a : f32\n"
-                                  "%own = hova.element %bias[%key] "
+                                  "%added = hova.element %bias[%key] "
                                   ": tensor<24xf32>\n"
-                                  "%sum = arith.addf %x, %own : f32\n"
+                                  "%sum = arith.addf %x, %added : f32\n"
                                   "%score = arith.divf %sum, %b : f32"),
                           {{"bias", "tensor<24xf32>"}});
   EXPECT_TRUE(form.early.getDefiningOp<arith::AddFOp>());
@@ -86,9 +86,9 @@ TEST_F(ScoreFormTest, factors_are_not_taken_through_a_bias) {
 }
 
 TEST_F(ScoreFormTest, what_differs_between_heads_is_no_factor) {
-  ScoreForm form = formOf(scoring("%own = hova.element %slopes[%head] "
+  ScoreForm form = formOf(scoring("%slope = hova.element %slopes[%head] "
                                   ": tensor<4xf32>\n"
-                                  "%score = arith.mulf %raw, %own : f32"),
+                                  "%score = arith.mulf %raw, %slope : f32"),
                           {{"slopes", "tensor<4xf32>"}});
   EXPECT_FALSE(form.isRaw());
   EXPECT_EQ(form.factor, 1);
@@ -223,8 +223,8 @@ TEST_F(ScoreFormTest, sources_are_those_of_all_operands) {
   ScoreForm form =
       formOf("%two = arith.constant 2 : index\n"
              "%place = arith.addi %query, %two : index\n"
-             "%own = hova.element %bias[%head, %place] : tensor<4x24xf32>\n"
-             "%score = arith.addf %raw, %own : f32\n"
+             "%added = hova.element %bias[%head, %place] : tensor<4x24xf32>\n"
+             "%score = arith.addf %raw, %added : f32\n"
              "%kept = arith.cmpi sle, %key, %batch : index\n"
              "hova.score_yield %score kept %kept",
              {{"bias", "tensor<4x24xf32>"}});
@@ -383,9 +383,9 @@ TEST_F(ScoreFormTest, a_dilated_mask_keeps_some_keys_of_a_box) {
 
 TEST_F(ScoreFormTest, of_what_tensors_say_nothing_is_known) {
   const std::string ids =
-      "%own = hova.element %ids[%batch, %query] : tensor<2x24xi32>\n"
+      "%query_id = hova.element %ids[%batch, %query] : tensor<2x24xi32>\n"
       "%other = hova.element %ids[%batch, %key] : tensor<2x24xi32>\n"
-      "%same = arith.cmpi eq, %own, %other : i32\n";
+      "%same = arith.cmpi eq, %query_id, %other : i32\n";
   ScoreForm form = formOf(ids + "hova.score_yield %raw kept %same",
                           {{"ids", "tensor<2x24xi32>"}});
   EXPECT_EQ(form.classify(boxOf({3, 3}, {3, 3})), KeptKeys::some);
@@ -406,9 +406,9 @@ TEST_F(ScoreFormTest, nothing_is_known_of_raw_scores) {
 
 TEST_F(ScoreFormTest, elements_are_in_their_range) {
   ScoreForm form =
-      formOf(keeping("%own = hova.element %lengths[%batch] "
+      formOf(keeping("%stored = hova.element %lengths[%batch] "
                      "{range = array<i64: 4, 9>} : tensor<2xi32>\n"
-                     "%length = arith.index_cast %own : i32 to index\n"
+                     "%length = arith.index_cast %stored : i32 to index\n"
                      "%kept = arith.cmpi slt, %key, %length : index"),
              {{"lengths", "tensor<2xi32>"}});
   EXPECT_EQ(form.classify(boxOf({0, 15}, {0, 3})), KeptKeys::all);

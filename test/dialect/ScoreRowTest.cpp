@@ -382,8 +382,8 @@ TYPED_TEST(ScoreRowTest, elements_outside_of_a_table_are_zero) {
       places + "%score = hova.element %t[%row, %four] : tensor<3x2xf32>",
       {{"t", "tensor<3x2xf32>"}}, {&numbers});
   std::vector<int64_t> integers = this->integersOf(
-      places + "%own = hova.element %ids[%row] : tensor<3xi32>\n"
-               "%i = arith.index_cast %own : i32 to index",
+      places + "%id = hova.element %ids[%row] : tensor<3xi32>\n"
+               "%i = arith.index_cast %id : i32 to index",
       {{"ids", "tensor<3xi32>"}}, {&ids});
   std::vector<bool> kept =
       this->keptOf(places + "%kept = hova.element %mask[%row] : tensor<3xi1>",
@@ -402,9 +402,9 @@ TYPED_TEST(ScoreRowTest, elements_outside_of_a_table_are_zero) {
 TYPED_TEST(ScoreRowTest, integers_are_kept_to_their_range) {
   HostTensor ids = tensorOf(Element::I64, {5}, {-5, 2, 3, 4, 9});
   std::vector<int64_t> integers = this->integersOf(
-      "%own = hova.element %ids[%key] {range = array<i64: 2, 5>} : "
+      "%id = hova.element %ids[%key] {range = array<i64: 2, 5>} : "
       "tensor<5xi64>\n"
-      "%i = arith.index_cast %own : i64 to index",
+      "%i = arith.index_cast %id : i64 to index",
       {{"ids", "tensor<5xi64>"}}, {&ids});
   // 0, which is outside of the table, is below the range.
   std::vector<int64_t> wanted(kKeys, 2);

@@ -91,8 +91,8 @@ def check_batches(description, folder, *options):
     programs = {n: compiled(with_batch(description, n), folder / str(n), *options) for n in (1, 3, ITEMS)}
 
     def results(items):
-        own = {n: v[items] if len(v) == ITEMS else v for n, v in inputs.items()}
-        return run(programs[len(items)], own)
+        chosen = {n: v[items] if len(v) == ITEMS else v for n, v in inputs.items()}
+        return run(programs[len(items)], chosen)
 
     expected = results(list(range(ITEMS)))
     assert expected

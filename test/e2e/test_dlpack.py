@@ -38,14 +38,14 @@ def test_tensors_of_a_device_are_used_where_they_are(tmp_path):
     library = compile_library(tmp_path, ROOT / "test/golden/vectors/mha_both/model.json", "--ptxas=none")
     told = json.loads(run(sys.executable, "-B", Path(__file__).parent / "Inputs/dlpack_calls.py", library, "mha_both",
                           **stand_in.environment(tmp_path / "launches")))
-    own, given, cpu = told["own"], told["given"], np.array(told["cpu"])
-    for report in (own, given):
+    alone, given, cpu = told["alone"], told["given"], np.array(told["cpu"])
+    for report in (alone, given):
         assert report["copies"] == [0, 0] and report["x is kept"]
         assert (report["target"], report["message"]) == ("cuda", "runs on Stand-in GPU")
         assert np.abs(np.array(report["y"]) - cpu).max() <= 2**-6 * np.abs(cpu).max()
-    assert own["y"] == given["y"]
+    assert alone["y"] == given["y"]
     # The framework is told which stream comes next, and a stream of the caller's is not waited for.
-    assert (own["asked for"], own["waits"]) == ([1, 1], True)
+    assert (alone["asked for"], alone["waits"]) == ([1, 1], True)
     assert (given["asked for"], given["waits"]) == ([told["stream"]] * 2, False)
     # The counts do count: a tensor of the host is copied.
     assert told["from the host"] == [1, 0]

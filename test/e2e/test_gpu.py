@@ -186,7 +186,7 @@ def test_a_long_sum_of_few_tiles_is_divided(dtype, tmp_path):
         truth = (s - s.mean(-1, keepdims=True)) / np.sqrt(s.var(-1, keepdims=True) + 1e-6)
         np.testing.assert_allclose(np.load(tmp_path / "n.npy"), truth, rtol=0, atol=1e-5)
     # bf16 rounds x in a launch before.
-    divided, whole = ([launch["grid"] for launch in own if launch["path"] == "y"] for own in launches)
+    divided, whole = ([launch["grid"] for launch in launched if launch["path"] == "y"] for launched in launches)
     assert [grid[2] for grid in divided] == [8, 1] and [grid[2] for grid in whole] == [1]
 
 
@@ -567,7 +567,7 @@ def test_rows_of_infinite_scores_are_not_empty(dtype, tmp_path):
     model = {
         "hova": 1, "name": "infinite",
         "inputs": {name: {"shape": shape} | ({"dtype": "bool"} if name == "valid" else {}) for name, shape in shapes.items()},
-        "layers": [layer | own | {"name": name} for name, own in EMPTY.items()],
+        "layers": [layer | options | {"name": name} for name, options in EMPTY.items()],
         "outputs": {name: name for name in EMPTY},
     }
     (tmp_path / "model.json").write_text(json.dumps(model))
@@ -584,13 +584,13 @@ def test_rows_of_infinite_scores_are_not_empty(dtype, tmp_path):
     program = compile_to(tmp_path / "program", tmp_path / "model.json", "--target=cuda-emulated", dtype=dtype)
     run(program, *inputs, "--output-dir", tmp_path / "got")
     i, j = np.ogrid[:150, :150]
-    for name, own in EMPTY.items():
-        kept = values["valid"][:, None, :] & ((j <= i) | ("keep" not in own and "causal" not in own)) & ((j >= 70) | ("keep" not in own))
+    for name, options in EMPTY.items():
+        kept = values["valid"][:, None, :] & ((j <= i) | ("keep" not in options and "causal" not in options)) & ((j >= 70) | ("keep" not in options))
         # All kept keys of a query have one score: weights are even, or nothing minus itself.
         even = kept / np.maximum(kept.sum(2, keepdims=True), 1)
         want = even @ values["v"]
         want[:, ::2][kept[:, ::2].any(2)] = np.nan
-        want[~kept.any(2)] = values["v"][0].mean(0) if "empty_row" in own else 0
+        want[~kept.any(2)] = values["v"][0].mean(0) if "empty_row" in options else 0
         got = np.load(tmp_path / "got" / f"{name}.npy")
         assert np.isnan(want[0]).any() and not np.isnan(want[1]).any()
         np.testing.assert_allclose(got, want, rtol=2**-7, err_msg=name)

@@ -21,8 +21,8 @@ HUGE_PAGE = 2 << 20
 def kib_in_huge_pages(process):
     """What is in memory of all mappings for which they were asked."""
     mappings = re.split(r"^(?=[0-9a-f]+-[0-9a-f]+ )", Path(f"/proc/{process.pid}/smaps").read_text(), flags=re.M)
-    advised = [own for own in mappings if re.search(r"^VmFlags:.* hg\b", own, re.M)]
-    return sum(int(re.search(r"^Rss: *(\d+) kB", own, re.M)[1]) for own in advised)
+    advised = [mapping for mapping in mappings if re.search(r"^VmFlags:.* hg\b", mapping, re.M)]
+    return sum(int(re.search(r"^Rss: *(\d+) kB", mapping, re.M)[1]) for mapping in advised)
 
 
 @pytest.mark.skipif(

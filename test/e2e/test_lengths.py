@@ -75,12 +75,12 @@ def test_every_length_takes_one_image(shared, tmp_path, length):
     program = tmp_path / "program"
     hova("compile", BERT, "--weights", shared / "w.safetensors", "-q", "-o", program,
          length=length, batch=1 + length % 3, **SMALL)
-    (tmp_path / "own").mkdir()
+    (tmp_path / "alone").mkdir()
     (tmp_path / "shared").mkdir()
-    own = outputs(program, tmp_path / "own")
+    alone = outputs(program, tmp_path / "alone")
     other = outputs(program, tmp_path / "shared", "--weights", shared / "image", "--check-weights")
-    assert own["hidden"].shape == (1 + length % 3, length, 64)
-    for name, values in own.items():
+    assert alone["hidden"].shape == (1 + length % 3, length, 64)
+    for name, values in alone.items():
         assert np.array_equal(values, other[name])
 
 

@@ -51,8 +51,8 @@ def test_scores_are_stored_once_and_read_once():
     assert sum("captured(" in line for line in attentions) == 3
     # Attentions alone make and read them.
     shape = r"tensor<1x2x45x45xf32>"
-    own = re.compile(r" = hova\.(?!attention|element)")
-    others = [line for line in main.splitlines() if own.search(line)]
+    computing = re.compile(r" = hova\.(?!attention|element)")
+    others = [line for line in main.splitlines() if computing.search(line)]
     assert not any(re.search(shape, line) for line in others if "hova.kernel" not in line)
 
 

@@ -21,7 +21,7 @@ SHAPE = {"batch": 2, "heads": 2, "queries": 21, "keys": 37, "slots": 0}
 LARGE = {"heads": 3, "queries": 203, "keys": 301}
 
 ADDED = """
-  %score = arith.addf %raw, %own : f32
+  %score = arith.addf %raw, %added : f32
   %all = arith.constant true
   hova.score_yield %score kept %all
 """
@@ -40,7 +40,7 @@ CASES = {
   %last = arith.constant 36 : index
   %distance = arith.subi %query, %key : index
   %place = arith.addi %distance, %last : index
-  %own = hova.element %bias[%head, %place] : tensor<2x57xf32>"""
+  %added = hova.element %bias[%head, %place] : tensor<2x57xf32>"""
         + ADDED,
         {"bias": "2x57xf32"},
         {},
@@ -50,7 +50,7 @@ CASES = {
   %shift = arith.constant 10 : index
   %distance = arith.subi %query, %key : index
   %place = arith.addi %distance, %shift : index
-  %own = hova.element %bias[%head, %place] : tensor<2x21xf32>"""
+  %added = hova.element %bias[%head, %place] : tensor<2x21xf32>"""
         + ADDED,
         {"bias": "2x21xf32"},
         {},
@@ -58,7 +58,7 @@ CASES = {
     "out_of_the_table": (
         """
   %distance = arith.subi %key, %query : index
-  %own = hova.element %bias[%head, %distance] : tensor<2x9xf32>"""
+  %added = hova.element %bias[%head, %distance] : tensor<2x9xf32>"""
         + ADDED,
         {"bias": "2x9xf32"},
         {},
@@ -66,7 +66,7 @@ CASES = {
     "out_of_the_rows": (
         """
   %distance = arith.subi %query, %key : index
-  %own = hova.element %bias[%head, %distance, %key] : tensor<2x3x37xf32>"""
+  %added = hova.element %bias[%head, %distance, %key] : tensor<2x3x37xf32>"""
         + ADDED,
         {"bias": "2x3x37xf32"},
         {},
@@ -75,14 +75,14 @@ CASES = {
         """
   %two = arith.constant 2 : index
   %place = arith.muli %key, %two : index
-  %own = hova.element %bias[%head, %place] : tensor<2x75xf32>"""
+  %added = hova.element %bias[%head, %place] : tensor<2x75xf32>"""
         + ADDED,
         {"bias": "2x75xf32"},
         {},
     ),
     "transposed": (
         """
-  %own = hova.element %bias[%key, %query] : tensor<37x21xf32>"""
+  %added = hova.element %bias[%key, %query] : tensor<37x21xf32>"""
         + ADDED,
         {"bias": "37x21xf32"},
         {},
@@ -91,7 +91,7 @@ CASES = {
         """
   %kind = hova.element %kinds[%batch, %key] {range = array<i64: 0, 9>} : tensor<2x37xi32>
   %place = arith.index_cast %kind : i32 to index
-  %own = hova.element %bias[%head, %place] : tensor<2x9xf32>"""
+  %added = hova.element %bias[%head, %place] : tensor<2x9xf32>"""
         + ADDED,
         {"kinds": "2x37xi32 12", "bias": "2x9xf32"},
         {},
@@ -102,7 +102,7 @@ CASES = {
   %second = hova.element %kinds[%batch, %query] : tensor<2x37xi32>
   %difference = arith.subi %first, %second : i32
   %place = arith.index_cast %difference : i32 to index
-  %own = hova.element %bias[%head, %place] : tensor<2x4xf32>"""
+  %added = hova.element %bias[%head, %place] : tensor<2x4xf32>"""
         + ADDED,
         {"kinds": "2x37xi32 6", "bias": "2x4xf32"},
         {},
@@ -123,7 +123,7 @@ CASES = {
   %distance = arith.subi %key, %query : index
   %wide = arith.index_cast %distance : index to i64
   %number = arith.sitofp %wide : i64 to f32
-  %own = arith.mulf %number, %slope : f32"""
+  %added = arith.mulf %number, %slope : f32"""
         + ADDED,
         {"slopes": "2xf32"},
         {},
@@ -152,7 +152,7 @@ CASES = {
   %bounded = arith.minimumf %power, %root : f32
   %negative = arith.negf %log2 : f32
   %sum = arith.addf %log, %negative : f32
-  %own = arith.maximumf %sum, %bounded : f32"""
+  %added = arith.maximumf %sum, %bounded : f32"""
         + ADDED,
         {},
         {},
@@ -173,11 +173,11 @@ CASES = {
         """
   %three = arith.constant 3 : index
   %shift = arith.constant 20 : index
-  %own_place = arith.subi %query, %shift : index
+  %shifted = arith.subi %query, %shift : index
   %place = arith.subi %key, %shift : index
-  %own_block = arith.floordivsi %own_place, %three : index
+  %query_block = arith.floordivsi %shifted, %three : index
   %block = arith.floordivsi %place, %three : index
-  %kept = arith.cmpi eq, %own_block, %block : index
+  %kept = arith.cmpi eq, %query_block, %block : index
   hova.score_yield %raw kept %kept
 """,
         {},
@@ -224,8 +224,8 @@ CASES = {
     "slots_without_a_bias": (
         """
   %keys = arith.constant 37 : index
-  %own = hova.element %bias[%head, %query, %key] : tensor<2x21x37xf32>
-  %score = arith.addf %raw, %own : f32
+  %added = hova.element %bias[%head, %query, %key] : tensor<2x21x37xf32>
+  %score = arith.addf %raw, %added : f32
   %is_slot = arith.cmpi sge, %key, %keys : index
   %not_later = arith.cmpi sle, %key, %query : index
   %kept = arith.ori %is_slot, %not_later : i1
@@ -240,7 +240,7 @@ CASES = {
   %number = arith.sitofp %wide : i64 to f32
   %power = math.exp %number : f32
   %factor = hova.number 1.5
-  %own = arith.mulf %power, %factor : f32"""
+  %added = arith.mulf %power, %factor : f32"""
         + ADDED,
         {},
         {},
@@ -297,13 +297,13 @@ def description(sizes, captured):
 
 def attention(sizes, captured, region):
     """The operation with the region, whose captured tensors have their names in it."""
-    query, key = (f"tensor<{sizes['batch']}x{sizes[own]}x{8 * sizes['heads']}xf32>" for own in ("queries", "keys"))
+    query, key = (f"tensor<{sizes['batch']}x{sizes[count]}x{8 * sizes['heads']}xf32>" for count in ("queries", "keys"))
     slots = {"memory_k": "", "memory_v": ""} if sizes["slots"] else {}
-    own = {name: f"tensor<{kind.split()[0]}>" for name, kind in captured.items() if name not in slots}
+    types = {name: f"tensor<{kind.split()[0]}>" for name, kind in captured.items() if name not in slots}
     slot = f"tensor<{sizes['slots']}x{8 * sizes['heads']}xf32>"
-    operands = [query, key, key, *[slot for _ in slots], *own.values()]
-    arguments = "".join(f", %{name}: {kind}" for name, kind in own.items())
-    names = ", ".join(f"%{name}_" for name in own)
+    operands = [query, key, key, *[slot for _ in slots], *types.values()]
+    arguments = "".join(f", %{name}: {kind}" for name, kind in types.items())
+    names = ", ".join(f"%{name}_" for name in types)
     return (
         "    %attn = hova.attention %q, %k, %v"
         + (" memory(%memory_k_, %memory_v_)" if slots else "")
@@ -333,19 +333,19 @@ def test_program_is_what_the_region_says(name, dtype, tmp_path):
     if sizes["slots"]:
         slot = f"{sizes['slots']}x{8 * sizes['heads']}xf32"
         captured = {"memory_k": slot, "memory_v": slot, **captured}
-    model, dump, program = (tmp_path / own for own in ("scores.json", "scores.mlir", "program"))
+    model, dump, program = (tmp_path / file for file in ("scores.json", "scores.mlir", "program"))
     described = description(sizes, captured)
     model.write_text(json.dumps(described))
     hova("compile", model, "--emit=mlir", "--stop-after=import", f"--dtype={dtype}", "-o", dump)
     dump.write_text(edited(dump.read_text(), captured, attention(sizes, captured, region)))
     random = np.random.default_rng(3)
     given = []
-    for own, kind in described["inputs"].items():
+    for tensor, kind in described["inputs"].items():
         values = random.standard_normal(kind["shape"]).astype("float32")
         if "dtype" in kind:
-            values = random.integers(0, int(captured[own].split()[1]), kind["shape"]).astype("int32")
-        np.save(tmp_path / f"{own}.npy", values)
-        given += ["--input", f"{own}={tmp_path / own}.npy"]
+            values = random.integers(0, int(captured[tensor].split()[1]), kind["shape"]).astype("int32")
+        np.save(tmp_path / f"{tensor}.npy", values)
+        given += ["--input", f"{tensor}={tmp_path / tensor}.npy"]
     hova("evaluate", dump, "--output-dir", tmp_path, "--init=5", *given)
     hova("compile", dump, "--init=5", "-o", program)
     for threads in ("1", "3"):

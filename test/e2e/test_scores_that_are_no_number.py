@@ -74,12 +74,12 @@ def compare(got, wanted):
 HOW = {"evaluated": "evaluate", "native": (), "x86-64-v3": ("--march=x86-64-v3",), "GPU": ("--target=cuda-emulated",)}
 
 
-@pytest.mark.parametrize("own", [False, True], ids=["score_bias", "own"])
+@pytest.mark.parametrize("as_score", [False, True], ids=["score_bias", "score"])
 @pytest.mark.parametrize("how", HOW)
-def test_biases(how, own, tmp_path):
+def test_biases(how, as_score, tmp_path):
     products, biases, wanted = zip(*ROWS.values())
     inputs = operands(products) | {"bias": np.array(biases, np.float32)[:, None, None]}
-    score = {"score": "score + bias[batch, head, query, key]"} if own else {"score_bias": "bias"}
+    score = {"score": "score + bias[batch, head, query, key]"} if as_score else {"score_bias": "bias"}
     compare(results(tmp_path, inputs, HOW[how], **score), wanted)
 
 

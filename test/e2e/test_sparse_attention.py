@@ -65,8 +65,8 @@ def weights_with(file, table):
 def valid_table(blocks, heads=2, count=2):
     """The first blocks that a row may have."""
     rows = []
-    for own in range(1, blocks - 1):
-        free = [b for b in range(1, blocks - 1) if abs(b - own) > 1]
+    for row in range(1, blocks - 1):
+        free = [b for b in range(1, blocks - 1) if abs(b - row) > 1]
         rows.append(free[:count])
     return np.array([rows] * heads, dtype=np.float32)
 
@@ -131,12 +131,12 @@ def test_blocks_that_nobody_sees_are_not_computed(tmp_path):
 
     def pairs(causal):
         total = 0
-        for own in range(blocks):
-            ends = own in (0, blocks - 1)
-            near = range(blocks) if ends else {0, own - 1, own, own + 1, blocks - 1}
-            seen = sum(length[b] for b in near if not causal or b <= own)
-            drawn = min(2, max(own - 2, 0)) if causal else 2
-            total += length[own] * (seen + (0 if ends else drawn * size))
+        for row in range(blocks):
+            ends = row in (0, blocks - 1)
+            near = range(blocks) if ends else {0, row - 1, row, row + 1, blocks - 1}
+            seen = sum(length[b] for b in near if not causal or b <= row)
+            drawn = min(2, max(row - 2, 0)) if causal else 2
+            total += length[row] * (seen + (0 if ends else drawn * size))
         return total
 
     linear = 4 * tokens * WIDTH * WIDTH
@@ -208,8 +208,8 @@ def test_unused_entries_are_not_seen(tmp_path):
         run(tmp_path / "program", tmp_path / "a", before)
         != run(tmp_path / "program", tmp_path / "b", after)
     ).any(axis=-1)[0]
-    seen = [changed[own * 16 : (own + 1) * 16].all() for own in range(19)]
-    assert [own for own in range(19) if seen[own]] == [0, 8, 9, 10, 18]
+    seen = [changed[row * 16 : (row + 1) * 16].all() for row in range(19)]
+    assert [row for row in range(19) if seen[row]] == [0, 8, 9, 10, 18]
     assert not changed[16 : 8 * 16].any() and not changed[11 * 16 : 18 * 16].any()
 
 

@@ -38,8 +38,8 @@ def model(options, blocks=3):
     layers = [{"name": "x", "op": "patch_embedding", "input": "image", "patch": 4, "width": 96}]
     for number in range(blocks):
         # Windows that are shifted and windows that are not follow each other.
-        own = {**options, "shift": 0} if options and number % 2 else options
-        layers += block(f"block{number}.", layers[-1]["name"], own)
+        settings = {**options, "shift": 0} if options and number % 2 else options
+        layers += block(f"block{number}.", layers[-1]["name"], settings)
     for layer in layers:
         layer["name"] = layer["name"].replace(".", "_")
         for key in ("input", "inputs"):

@@ -146,9 +146,9 @@ def test_prefix_of_a_wrapper_is_left_out(tmp_path):
 
 def test_size_of_the_image_is_told_by_its_positions(tmp_path):
     path = tmp_path / "model.safetensors"
-    own = tensors("vit_b16", "timm")
-    own["pos_embed"] = [1, 24 * 24 + 1, 768]
-    save_zeros(own, path)
+    shapes = tensors("vit_b16", "timm")
+    shapes["pos_embed"] = [1, 24 * 24 + 1, 768]
+    save_zeros(shapes, path)
     done = check("vit_b16", path)
     assert done.returncode == 1
     assert "note: it fits with --set image=384\n" in done.stderr
@@ -159,12 +159,12 @@ def test_small_variants_are_told_by_their_files(tmp_path):
     """BERT-Tiny of two layers, whose heads are as wide as ever; no tensor says how many."""
     path = tmp_path / "model.safetensors"
     sizes = {768: 128, 3072: 512}
-    own = {}
+    smaller = {}
     for name, shape in tensors("bert_base", "transformers").items():
         layer = re.search(r"layer\.(\d+)\.", name)
         if not layer or int(layer[1]) < 2:
-            own[name] = [sizes.get(size, size) for size in shape]
-    save_zeros(own, path)
+            smaller[name] = [sizes.get(size, size) for size in shape]
+    save_zeros(smaller, path)
     done = check("bert_base", path)
     assert done.returncode == 1
     assert "note: it fits with --set width=128 --set depth=2 --set heads=2\n" in done.stderr

@@ -43,8 +43,8 @@ def cases():
             for run in RUNS if variant is None else RUNS[:2]:
                 shorter = SHORTER.get(path.stem, []) if run != RUNS[0] else []
                 # Of two values for one parameter the last holds.
-                own = [*map("=".join, dict(part.split("=") for part in [*settings, *shorter]).items())]
-                yield pytest.param(path, own, *run, id="-".join([path.stem, *own, *run]))
+                chosen = [*map("=".join, dict(part.split("=") for part in [*settings, *shorter]).items())]
+                yield pytest.param(path, chosen, *run, id="-".join([path.stem, *chosen, *run]))
 
 
 @pytest.mark.parametrize("model, settings, dtype, level", cases())

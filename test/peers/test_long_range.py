@@ -70,12 +70,12 @@ class Arena(nn.Module):
                     width, heads, hidden, eps=EPS, norm_first=True, bias=False, activation=gelu_tanh
                 )
             if kind == "linformer":
-                own = linformer(width, heads, tokens, PROJECTED)
+                inner = linformer(width, heads, tokens, PROJECTED)
             elif task == "listops":
-                own = softmax_performer(width, heads, features=2)
+                inner = softmax_performer(width, heads, features=2)
             else:
-                own = relu_performer(width, heads)
-            return Layer(own, width, hidden, eps=EPS, activation=gelu_tanh)
+                inner = relu_performer(width, heads)
+            return Layer(inner, width, hidden, eps=EPS, activation=gelu_tanh)
 
         layers = [layer(attention, count) for _ in range(DEPTH)]
         if omni != "none":

@@ -106,31 +106,31 @@ class HorizontalVertical(nn.MultiheadAttention):
     def forward(self, query, key, value, attn_mask=None, key_padding_mask=None, **_):
         y = self.heads_of(query, key, value, attn_mask, key_padding_mask)
         if self.horizontal is not None:
-            own = self.horizontal
+            horizontal = self.horizontal
             heads = y.unflatten(2, (HEADS, -1))
-            hidden = F.relu(own["head"](heads) + own["input"](query)[:, :, None])
-            y = (torch.softmax(own["score"](hidden), dim=2) * heads).flatten(2)
+            hidden = F.relu(horizontal["head"](heads) + horizontal["input"](query)[:, :, None])
+            y = (torch.softmax(horizontal["score"](hidden), dim=2) * heads).flatten(2)
         y = self.out_proj(y)
         if self.vertical is not None:
-            own = self.vertical
-            hidden = F.relu(own["input"](query) + own["output"](y))
-            y = torch.sigmoid(own["gate"](hidden)) * y
+            vertical = self.vertical
+            hidden = F.relu(vertical["input"](query) + vertical["output"](y))
+            y = torch.sigmoid(vertical["gate"](hidden)) * y
         return y, None
 
     def weights(self, at):
         named = attention_weights(at, self)
         if self.horizontal is not None:
-            own = self.horizontal
-            named[f"{at}.horizontal.head"] = own["head"].weight.T
-            named[f"{at}.horizontal.input"] = own["input"].weight.T
-            named[f"{at}.horizontal.score"] = own["score"].weight[0]
-            named[f"{at}.horizontal.score_bias"] = own["score"].bias
+            horizontal = self.horizontal
+            named[f"{at}.horizontal.head"] = horizontal["head"].weight.T
+            named[f"{at}.horizontal.input"] = horizontal["input"].weight.T
+            named[f"{at}.horizontal.score"] = horizontal["score"].weight[0]
+            named[f"{at}.horizontal.score_bias"] = horizontal["score"].bias
         if self.vertical is not None:
-            own = self.vertical
-            named[f"{at}.vertical.input"] = own["input"].weight.T
-            named[f"{at}.vertical.output"] = own["output"].weight.T
-            named[f"{at}.vertical.gate"] = own["gate"].weight.T
-            named[f"{at}.vertical.gate_bias"] = own["gate"].bias
+            vertical = self.vertical
+            named[f"{at}.vertical.input"] = vertical["input"].weight.T
+            named[f"{at}.vertical.output"] = vertical["output"].weight.T
+            named[f"{at}.vertical.gate"] = vertical["gate"].weight.T
+            named[f"{at}.vertical.gate_bias"] = vertical["gate"].bias
         return named
 
 
@@ -219,9 +219,9 @@ def test_base(compare):
 )
 def test_hv(horizontal, vertical, compare):
     vocab = 9600
-    own = horizontal or vertical
+    is_extended = horizontal or vertical
     transformer = plain_transformer(
-        partial(HorizontalVertical, horizontal, vertical) if own else without_biases
+        partial(HorizontalVertical, horizontal, vertical) if is_extended else without_biases
     )
     module = draw(Translator(vocab, transformer, scale=1.0, norm=True))
     named = {
@@ -231,7 +231,7 @@ def test_hv(horizontal, vertical, compare):
     }
 
     def sublayer(at, attention, norm):
-        if own:
+        if is_extended:
             inside = attention.weights(f"{at}.attn")
         else:
             inside = attention_weights(f"{at}.attn", attention)
@@ -253,7 +253,7 @@ def test_hv(horizontal, vertical, compare):
         named |= feed_forward(f"decoder.{i}.out", layer, layer.norm3)
     texts = two_texts(vocab)
     against = PLAIN
-    if own:
+    if is_extended:
         against = "torch.nn.Transformer, its attention extended by the paper's equations"
     variant = [f"horizontal={horizontal}".lower(), f"vertical={vertical}".lower()]
     compare(

@@ -52,14 +52,14 @@ def narrow_examples():
     """
     seen, runs = {}, []
     for name, case in (example.values for example in examples()):
-        own = dict(part.split("=") for part in [*case, *NARROW.get(Path(name).name, [])])
+        values = dict(part.split("=") for part in [*case, *NARROW.get(Path(name).name, [])])
         known = seen.setdefault(name, [])
-        if own in known:
+        if values in known:
             continue
         stored = RUNS[1 + len(seen) % 2]
         chosen = [RUNS[len(known) % len(RUNS)]] if known else [RUNS[0], stored]
-        known.append(own)
-        settings = [f"{key}={value}" for key, value in own.items()]
+        known.append(values)
+        settings = [f"{key}={value}" for key, value in values.items()]
         identifier = "-".join([Path(name).name, *settings])
         runs += [
             pytest.param(name, settings, *run, id="-".join([identifier, *run])) for run in chosen

@@ -15,18 +15,33 @@ NAME = re.compile(r"[A-Za-z_]\w*")
 WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 # Tests are called by sentences.
 SENTENCE = re.compile(r"(?:^|_)(?:its|their|ones|of)_own(?:_|$)")
-# What a file of Python gives to others.
-DEFINED = re.compile(r"^\s*(?:def|class) (\w+)|^([A-Z]\w*) =", re.MULTILINE)
+# What a text in a string computes with.
+COMPUTED = re.compile(r"\{[^{}]*\}")
+FORMATTED = re.compile(r"\b[fF][rR]?$|\b[rR][fF]$")
+# Values of IR, and what a test captures of it, also in strings.
+VALUE = re.compile(r"%([A-Za-z_]\w*)|\[\[#?([A-Za-z_]\w*)")
+
+
+def names_of_python(source):
+    found, end = set(), 0
+    for literal in [*NO_PYTHON.finditer(source), None]:
+        code = source[end : literal.start() if literal else None]
+        found.update(NAME.findall(code))
+        if literal and FORMATTED.search(code):
+            found.update(name for computed in COMPUTED.findall(literal[0]) for name in NAME.findall(NO_PYTHON.sub("", computed)))
+        end = literal.end() if literal else end
+    return found
 
 
 def names(path):
     source = text(path)
-    if path.suffix != ".py":
-        return set(NAME.findall(NO_CODE.sub("", RAW.sub("", source))))
-    source = NO_PYTHON.sub("", source)
-    if path.parts[0] != "test":
-        return set(NAME.findall(source))
-    return {path.stem} | {first or second for first, second in DEFINED.findall(source)}
+    if path.suffix == ".py":
+        return {path.stem} | names_of_python(source)
+    return set(NAME.findall(NO_CODE.sub("", RAW.sub("", source))))
+
+
+def values(path):
+    return {name for pair in VALUE.findall(text(path)) for name in pair if name}
 
 
 def is_possessive(name):
@@ -37,6 +52,16 @@ def test_no_name_is_a_possessive():
     found = {path.as_posix(): sorted(filter(is_possessive, names(path))) for path in files(".c", ".cpp", ".h", ".js", ".py")}
     assert len(found) > 500
     assert {path: wrong for path, wrong in found.items() if wrong} == {}
+
+
+def test_no_value_of_a_test_is_a_possessive():
+    found = {path.as_posix(): sorted(filter(is_possessive, values(path))) for path in files(".mlir", ".test", ".cpp", ".h", ".py", under="test/")}
+    assert len(found) > 500
+    assert {path: wrong for path, wrong in found.items() if wrong} == {}
+
+
+def test_names_in_formatted_strings_are_seen():
+    assert names_of_python('x = f"{own[1]} of {y}" + "{of}"  # why\n') == {"x", "f", "own", "y"}
 
 
 def test_no_source_has_a_possessive_for_a_name():

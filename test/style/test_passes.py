@@ -53,10 +53,10 @@ def test_class_and_file_of_a_pass_agree(folder, name, flag):
 @pytest.mark.parametrize(("folder", "name", "flag"), passes())
 def test_a_pass_has_a_test_of_its_name(folder, name, flag):
     """The rest of a test's name, or of its path, says which part it is about."""
-    own = flag.removeprefix("hova-")
-    tests = [p for p in files(".mlir", ".test", under="test/") if p.stem.startswith(own) or own in p.parts]
+    stem = flag.removeprefix("hova-")
+    tests = [p for p in files(".mlir", ".test", under="test/") if p.stem.startswith(stem) or stem in p.parts]
     runs = re.compile(rf"RUN:.*\b{flag}\b")
-    assert [path for path in tests if runs.search(text(path))], f"no test/**/{own}*.mlir runs {flag}"
+    assert [path for path in tests if runs.search(text(path))], f"no test/**/{stem}*.mlir runs {flag}"
 
 
 

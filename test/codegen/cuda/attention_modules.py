@@ -62,8 +62,8 @@ def heads_of_rows(halves: str, tokens: int, heads: int, widths: tuple[int, int],
     truth = (weights @ v).transpose(0, 2, 1, 3).reshape(batch, tokens, -1)
     whole = f"tensor<{batch}x{tokens}x{ends[-1]}x{halves}>"
     types = [f"tensor<{batch}x{tokens}x{b - a}x{halves}>" for a, b in zip(ends, ends[1:], strict=False)]
-    slices = "\n".join(f"%{name} = hova.slice %rows {{axis = 2 : i64, offset = {begin} : i64}} : {whole} -> {own}"
-                       for name, begin, own in zip("qkv", ends, types, strict=False))
+    slices = "\n".join(f"%{name} = hova.slice %rows {{axis = 2 : i64, offset = {begin} : i64}} : {whole} -> {part}"
+                       for name, begin, part in zip("qkv", ends, types, strict=False))
     table = f"tensor<{heads}x{tokens}xf32>"
     return case(n, f"""
       func.func @main(%rows: {whole}, %bias: {table}) -> {types[2]} {{
@@ -73,8 +73,8 @@ def heads_of_rows(halves: str, tokens: int, heads: int, widths: tuple[int, int],
         ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index, %biases: {table}):
           %scale = hova.number {scale}
           %scaled = arith.mulf %raw, %scale : f32
-          %own = hova.element %biases[%head, %key] : {table}
-          %score = arith.addf %scaled, %own : f32
+          %added = hova.element %biases[%head, %key] : {table}
+          %score = arith.addf %scaled, %added : f32
           %all = arith.constant true
           hova.score_yield %score kept %all
         }}
@@ -178,11 +178,11 @@ def weights(halves: str, normalization: str, queries: int, keys: int, width: int
     q_heads, k_heads, v_heads = (x.reshape(batch, -1, heads, width).transpose(0, 2, 1, 3) for x in (q, k, v))
     kept = (np.arange(keys) <= np.arange(queries)[:, None]) & (np.arange(keys) != 3)
     raw = 0.25 * q_heads @ k_heads.transpose(0, 1, 3, 2)
-    own = np.where(kept, np.maximum(raw, floor) + np.where(np.isinf(bias), 0, bias), 0)
+    shares = np.where(kept, np.maximum(raw, floor) + np.where(np.isinf(bias), 0, bias), 0)
     if normalization == "sum":
-        total = own.sum(-1, keepdims=True)
-        own = own / np.where(total == 0, 1, total)
-    truth = (own @ v_heads).transpose(0, 2, 1, 3).reshape(batch, queries, -1)
+        total = shares.sum(-1, keepdims=True)
+        shares = shares / np.where(total == 0, 1, total)
+    truth = (shares @ v_heads).transpose(0, 2, 1, 3).reshape(batch, queries, -1)
     q_type, k_type = (f"tensor<{batch}x{rows}x{heads * width}x{halves}>" for rows in (queries, keys))
     return case(n, f"""
       func.func @main(%q: {q_type}, %k: {k_type}, %v: {k_type}, %b: tensor<{keys}xf32>) -> {q_type} {{
@@ -193,8 +193,8 @@ def weights(halves: str, normalization: str, queries: int, keys: int, width: int
           %least = hova.number {floor}
           %scaled = arith.mulf %raw, %scale : f32
           %rectified = arith.maximumf %scaled, %least : f32
-          %own = hova.element %biases[%key] : tensor<{keys}xf32>
-          %score = arith.addf %rectified, %own : f32
+          %added = hova.element %biases[%key] : tensor<{keys}xf32>
+          %score = arith.addf %rectified, %added : f32
           %kept = arith.cmpi sle, %key, %query : index
           hova.score_yield %score kept %kept
         }}
@@ -283,10 +283,10 @@ def block_sparse(halves: str, batch: int, tokens: int, block: int, drawn: int, l
         table[0, 0], table[1, -1] = (3, 3, 1)[:drawn], (-1, blocks, 2)[:drawn]
     truth = np.zeros((batch, tokens, heads * widths[1]))
     for b, h, i in np.ndindex(batch, heads, tokens):
-        own = i // block
-        seen = list(range(blocks)) if own in (0, blocks - 1) else sorted({0, own - 1, own, own + 1, blocks - 1})
-        if own not in (0, blocks - 1):
-            seen += [t for t in table[h, own - 1] if 0 <= t < blocks]
+        row = i // block
+        seen = list(range(blocks)) if row in (0, blocks - 1) else sorted({0, row - 1, row, row + 1, blocks - 1})
+        if row not in (0, blocks - 1):
+            seen += [t for t in table[h, row - 1] if 0 <= t < blocks]
         keys = [j for t in seen for j in range(t * block, min((t + 1) * block, tokens)) if j < i]
         if keys:
             scores = k[b, keys] @ q[b, i, h * widths[0] : (h + 1) * widths[0]] * 0.25
@@ -346,15 +346,15 @@ def key_summary(kind: str, halves: str, tokens: int, block: int, widths: tuple[i
     blocks, values = -(-tokens // block), of_heads(v, heads)
     truth = np.zeros((batch, heads, blocks, count + extra, widths[1] + 1))
     for b, h, t in np.ndindex(batch, heads, blocks):
-        own = [j for j in range(block * t, min(block * (t + 1), tokens)) if valid[b, j]]
-        most = products[b, h, own].max() if own and extra else 0.0
+        kept = [j for j in range(block * t, min(block * (t + 1), tokens)) if valid[b, j]]
+        most = products[b, h, kept].max() if kept and extra else 0.0
         shift = math.log(count) / 2 if kind == "exp" else most
-        made = np.maximum(products[b, h, own], 0) + eps if kind == "relu" else np.exp(products[b, h, own] - half[b, h, own, None] - shift)
-        ones = np.concatenate([values[b, h, own], np.ones((len(own), 1))], 1)
+        made = np.maximum(products[b, h, kept], 0) + eps if kind == "relu" else np.exp(products[b, h, kept] - half[b, h, kept, None] - shift)
+        ones = np.concatenate([values[b, h, kept], np.ones((len(kept), 1))], 1)
         truth[b, h, t, :count] = made.T @ ones
         if extra:
             truth[b, h, t, count] = ones.sum(0)
-            truth[b, h, t, count + 1] = most * math.log2(math.e) if own else -1e30
+            truth[b, h, t, count + 1] = most * math.log2(math.e) if kept else -1e30
     kinds = [f"tensor<{batch}x{tokens}x{heads * width}x{halves}>" for width in widths]
     shape = "x".join(map(str, truth.shape))
     program, read = weight_of(widths[0], count) if w is not None else ("", "")
@@ -380,13 +380,13 @@ def merge_summaries(kind: str, rows: int, columns: int, limit: float, exclusive:
         s = n.operands[0].astype(np.float64)
     truth = np.zeros((2, 3, 3 if exclusive else 1, rows, columns))
     for t in range(truth.shape[2]):
-        own = s[:, :, : t if exclusive else 3]
+        summed = s[:, :, : t if exclusive else 3]
         if kind == "softmax":
-            most = own[:, :, :, -1:].max(2, keepdims=True, initial=-1e30)
-            truth[:, :, t] = (own * np.exp2(own[:, :, :, -1:] - most)).sum(2)
-            truth[:, :, t, -2], truth[:, :, t, -1:] = own[:, :, :, -2].sum(2), most[:, :, 0]
+            most = summed[:, :, :, -1:].max(2, keepdims=True, initial=-1e30)
+            truth[:, :, t] = (summed * np.exp2(summed[:, :, :, -1:] - most)).sum(2)
+            truth[:, :, t, -2], truth[:, :, t, -1:] = summed[:, :, :, -2].sum(2), most[:, :, 0]
         else:
-            truth[:, :, t] = own.sum(2)
+            truth[:, :, t] = summed.sum(2)
     given, made = (f"tensor<2x3x{blocks}x{rows}x{columns}xf32>" for blocks in (3, truth.shape[2]))
     return case(n, f"""
       func.func @main(%s: {given}) -> {made} {{
@@ -406,12 +406,12 @@ def summary_attention(kind: str, halves: str, tokens: int, widths: tuple[int, in
     w = n.wide(widths[0], count, transposed=(count and widths[0] + -widths[0] % 4)) if count else None
     products, half = features(of_heads(q, heads), w, scale)
     if kind == "relu":
-        own = np.maximum(products, 0) + eps
+        query_features = np.maximum(products, 0) + eps
     else:
         peak = products.max(-1, keepdims=True) if extra else math.log(features_count) / 2
-        own = np.exp(products - half[..., None] - peak) + eps
+        query_features = np.exp(products - half[..., None] - peak) + eps
     sums = s[:, :, :features_count] + (eps * s[:, :, features_count : features_count + 1] if extra else 0)
-    result = own @ sums / (features_count if extra else 1)
+    result = query_features @ sums / (features_count if extra else 1)
     denominator = result[..., -1:]
     denominator = denominator + np.where(np.abs(denominator) <= added, 2 * added, 0) + added
     truth = (result[..., :-1] / denominator).transpose(0, 2, 1, 3).reshape(batch, tokens, -1)
@@ -449,15 +449,15 @@ def causal_summary_attention(kind: str, halves: str, tokens: int, widths: tuple[
     shift = math.log(width) / 2
     truth = np.zeros((1, tokens, heads, widths[1]))
     for i in range(tokens):
-        before, own = s[i // 64], [j for j in range(i // 64 * 64, i + 1) if valid[j]]
-        ones = np.concatenate([v[0, own], np.ones((len(own), 1))], 1)
+        before, since = s[i // 64], [j for j in range(i // 64 * 64, i + 1) if valid[j]]
+        ones = np.concatenate([v[0, since], np.ones((len(since), 1))], 1)
         sums = before[:width]
         if kind == "relu":
-            sums = sums + (np.maximum(key[own], 0) + eps).T @ ones
+            sums = sums + (np.maximum(key[since], 0) + eps).T @ ones
         else:
             first = before[-1, 0] / math.log2(math.e) if extra else 0.0
-            most = max([first, *key[own].ravel()]) if extra else shift
-            sums = (sums * math.exp(first - most) if extra else sums) + np.exp(key[own] - key_half[own, None] - most).T @ ones
+            most = max([first, *key[since].ravel()]) if extra else shift
+            sums = (sums * math.exp(first - most) if extra else sums) + np.exp(key[since] - key_half[since, None] - most).T @ ones
         if extra:
             sums = sums + eps * (before[width] + ones.sum(0))
         for h in range(heads):

@@ -154,9 +154,9 @@ class Case:
 
     def parts(self, result: np.ndarray) -> list[np.ndarray]:
         """Each result as it is stored."""
-        own = self.operands[-self.results :]
-        ends = np.cumsum([operand.nbytes for operand in own])[:-1]
-        return [part.view(operand.dtype).reshape(operand.shape) for part, operand in zip(np.split(result.reshape(-1).view(np.uint8), ends), own, strict=True)]
+        stored = self.operands[-self.results :]
+        ends = np.cumsum([operand.nbytes for operand in stored])[:-1]
+        return [part.view(operand.dtype).reshape(operand.shape) for part, operand in zip(np.split(result.reshape(-1).view(np.uint8), ends), stored, strict=True)]
 
     def values(self, result: np.ndarray) -> list[np.ndarray]:
         """The numbers of each result."""
@@ -176,7 +176,7 @@ class Case:
 
     def errors(self, values: list[np.ndarray]) -> np.ndarray:
         """Of each row the largest difference from the truth, in parts of the largest magnitude of the row: that of others may be far larger."""
-        return np.concatenate([errors_of_rows(own, truth, self.cancels, self.spread) for own, truth in zip(values, self.truths(), strict=True)])
+        return np.concatenate([errors_of_rows(value, truth, self.cancels, self.spread) for value, truth in zip(values, self.truths(), strict=True)])
 
     def planted(self) -> list[np.ndarray]:
         """The truth with one wrong number in each row, off by the median magnitude of the row, or of all; of a row of zeros by one."""

@@ -43,8 +43,8 @@ class Numbers:
 
     def spoil(self, x: np.ndarray, *at: int) -> np.ndarray:
         """The last operand, of which one number is none."""
-        own = self.operands[-1]
-        own[at] = np.nan if own.dtype == np.float32 else NARROW[self.halves](np.full(1, np.nan, np.float32))[0]
+        last = self.operands[-1]
+        last[at] = np.nan if last.dtype == np.float32 else NARROW[self.halves](np.full(1, np.nan, np.float32))[0]
         x[at] = np.nan
         return x
 

@@ -211,21 +211,21 @@ def pool_of_kept(kind: str, limit: float) -> Case:
 
 def pool_by_id(ids: str, attributes: str, find: Callable[[np.ndarray], np.ndarray]) -> Case:
     n = Numbers()
-    x, own = n.wide(6, 5, 70), n.integers(6, 5, below=4, dtype={"i32": np.int32, "i64": np.int64}[ids])
+    x, tokens = n.wide(6, 5, 70), n.integers(6, 5, below=4, dtype={"i32": np.int32, "i64": np.int64}[ids])
     return case(n, f"""
       func.func @main(%x: tensor<6x5x70xf32>, %i: tensor<6x5x{ids}>) -> tensor<6x70xf32> {{
         %0 = hova.pool token %x by %i {attributes} : tensor<6x5x70xf32>, tensor<6x5x{ids}> -> tensor<6x70xf32>
         return %0 : tensor<6x70xf32>
-      }}""", [x[np.arange(6), find(own)]], 0.0, "f32")
+      }}""", [x[np.arange(6), find(tokens)]], 0.0, "f32")
 
 
 def embedding(ids: str, transposed: bool) -> Case:
     """Rows of a table, or columns of a product's weight, which lie as rows; one id that is none has zeros."""
     n = Numbers()
-    own = n.integers(3, 5, below=11, dtype={"i32": np.int32, "i64": np.int64}[ids])
-    own[1, 2] = {"i32": -1, "i64": 2**32 + 1}[ids]
+    tokens = n.integers(3, 5, below=11, dtype={"i32": np.int32, "i64": np.int64}[ids])
+    tokens[1, 2] = {"i32": -1, "i64": 2**32 + 1}[ids]
     table = n.narrow(70, 11, transposed=72) if transposed else n.narrow(11, 70)
-    rows = np.where((own == own[1, 2])[..., None], 0, (table.T if transposed else table)[own % 11])
+    rows = np.where((tokens == tokens[1, 2])[..., None], 0, (table.T if transposed else table)[tokens % 11])
     kind = f"tensor<{'x'.join(map(str, table.shape))}xbf16>"
     stored = f"""
       func.func private @weights() {{
@@ -243,12 +243,12 @@ def embedding(ids: str, transposed: bool) -> Case:
 
 def padding_mask(ids: str, class_token: bool, pad: int = 2) -> Case:
     n = Numbers()
-    own = n.integers(6, 69, below=3, dtype={"i32": np.int32, "i64": np.int64}[ids])
-    own[own == 2] = pad
+    tokens = n.integers(6, 69, below=3, dtype={"i32": np.int32, "i64": np.int64}[ids])
+    tokens[tokens == 2] = pad
     if ids == "i64":
         # The low half of the first two is that of the pad, and the others are neighbours of what i32 has.
-        own[0, :5] = pad + 2**32, pad - 2**33, 2**31, -(2**31), -(2**31) - 1
-    mask = own != pad
+        tokens[0, :5] = pad + 2**32, pad - 2**33, 2**31, -(2**31), -(2**31) - 1
+    mask = tokens != pad
     if class_token:
         mask = np.concatenate([mask[:, :1], mask], axis=1)
     to = f"tensor<6x{mask.shape[1]}xi1>"

@@ -108,10 +108,10 @@ class Grid:
                 continue
             first = begins[piece[0]]
             held = max(begins[i] + self.buffers[i].size for i in piece) - first
-            own = Marks(-(-held // 16) * 16 // self.global_cell, self.meetings, has_blocks=True)
+            piece_marks = Marks(-(-held // 16) * 16 // self.global_cell, self.meetings, has_blocks=True)
             for i in piece:
                 check(len(piece) == 1 or (begins[i] - first) % 16 == 0, f"buffer {i} begins at no multiple of 16 bytes of its memory")
-                marks[i] = own, begins[i] - first
+                marks[i] = piece_marks, begins[i] - first
         return marks
 
     def run(self) -> None:
@@ -211,9 +211,9 @@ class Warp(WarpProducts):
                 self.grid.meetings.meet_warp(self.number, whole)
                 self.parked[whole] = False
             return
-        for block, own in zip(*np.nonzero(mask), strict=True):
-            lanes = lanes_of(self.awaited[block, own])
-            if (self.parked[block][lanes] & (self.awaited[block][lanes] == self.awaited[block, own])).all():
+        for block, lane in zip(*np.nonzero(mask), strict=True):
+            lanes = lanes_of(self.awaited[block, lane])
+            if (self.parked[block][lanes] & (self.awaited[block][lanes] == self.awaited[block, lane])).all():
                 self.grid.meetings.meet_lanes(self.number, block, np.nonzero(lanes)[0])
                 self.parked[block, lanes] = False
 
@@ -302,12 +302,12 @@ class Warp(WarpProducts):
         if writes:
             marks.write(s, places // count, count // grid.global_cell, threads)
             return
-        own = touched[mask]
-        if (own == count).all():
+        read = touched[mask]
+        if (read == count).all():
             marks.read(s, places // count, count // grid.global_cell, threads, is_result)
             return
         cells = places[:, None] // grid.global_cell + np.arange(count // grid.global_cell)
-        needed = np.arange(count // grid.global_cell) < own[:, None] // grid.global_cell
+        needed = np.arange(count // grid.global_cell) < read[:, None] // grid.global_cell
         if needed.any():
             marks.read(s, cells[needed], 1, threads[np.nonzero(needed)[0]], is_result)
 
@@ -320,8 +320,8 @@ class Warp(WarpProducts):
         order = np.argsort(np.where(mask, place, NOWHERE), axis=1, kind="stable")
         ordered, there = np.take_along_axis(place, order, axis=1), np.take_along_axis(mask, order, axis=1)
         sectors = (first_of_each(ordered // 32) & there).sum(axis=1)
-        own = np.where(first_of_each(ordered) & there, np.take_along_axis(touched, order, axis=1), 0).sum(axis=1)
-        self.grid.count(s.place, s.parts[0], int(sectors.sum()), int((-(-own // 32)).sum()))
+        bytes_of_each = np.where(first_of_each(ordered) & there, np.take_along_axis(touched, order, axis=1), 0).sum(axis=1)
+        self.grid.count(s.place, s.parts[0], int(sectors.sum()), int((-(-bytes_of_each // 32)).sum()))
 
     def shared_places(self, s: Instruction, text: str, count: int, mask: np.ndarray, kind: str) -> np.ndarray:
         """Places of count bytes of shared memory for each thread of mask."""

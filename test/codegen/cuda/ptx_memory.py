@@ -157,8 +157,8 @@ class Marks:
     def fence(self, warp: int) -> None:
         """All lanes of a warp fence what they wrote, and what they knew when all threads of the block met last."""
         self.fences[warp] = self.meetings.block.copy()
-        own = (self.writer > 0) & (self.fenced == 0) & (self.writer & (WARP_BITS | SEVERAL) == warp << WARP_AT)
-        self.fenced[own] = self.writer[own] & WHO | self.meetings.now << TIME_AT
+        written = (self.writer > 0) & (self.fenced == 0) & (self.writer & (WARP_BITS | SEVERAL) == warp << WARP_AT)
+        self.fenced[written] = self.writer[written] & WHO | self.meetings.now << TIME_AT
 
     def begin_reading(self, s: Instruction, rows: np.ndarray, cells: int, threads: Threads) -> None:
         """A product reads a run of cells of each row, by a proxy of its own, until it ends."""
@@ -184,17 +184,17 @@ class Marks:
         if self.blocks is None:
             return
         writer, reader = (in_runs(blocks, cells) for blocks in self.blocks)
-        own = threads.blocks + 1
+        block = threads.blocks + 1
         for blocks, what in ((writer, "writes"), (reader, "reads")) if writes else ((writer, "writes"),):
             old = blocks[rows]
-            check(((old == NO_BLOCK) | (old == own)).all(), f"{s.place}: {s.op} of bytes that another block {what} in the same launch")
+            check(((old == NO_BLOCK) | (old == block)).all(), f"{s.place}: {s.op} of bytes that another block {what} in the same launch")
         if writes:
-            writer[rows] = own
-            check((writer[rows] == own).all(), f"{s.place}: {s.op} of bytes that another block writes in the same launch")
+            writer[rows] = block
+            check((writer[rows] == block).all(), f"{s.place}: {s.op} of bytes that another block writes in the same launch")
             return
         old = reader[rows]
-        reader[rows] = np.where((old == NO_BLOCK) | (old == own), own, ANY_BLOCK)
-        others = reader[rows] != own
+        reader[rows] = np.where((old == NO_BLOCK) | (old == block), block, ANY_BLOCK)
+        others = reader[rows] != block
         if others.any():
             reader[np.broadcast_to(rows[:, None], others.shape)[others], np.nonzero(others)[1]] = ANY_BLOCK
 

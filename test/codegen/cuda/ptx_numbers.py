@@ -27,8 +27,8 @@ def fused(x: np.ndarray, y: np.ndarray, z: np.ndarray) -> np.ndarray:
     total = np.ascontiguousarray(np.add(product, z, dtype=np.float64))
     middle = (total.view(np.uint64) & np.uint64(0x1FFFFFFF) == 0x10000000) | (np.abs(total) < 2.0**-126) & (total != 0)
     if middle.any():
-        own, z = product[middle], np.broadcast_to(z, total.shape)[middle].astype(np.float64)
-        total[middle] = odd(own, z, total[middle])
+        exact, z = product[middle], np.broadcast_to(z, total.shape)[middle].astype(np.float64)
+        total[middle] = odd(exact, z, total[middle])
     return total.astype(np.float32)
 
 

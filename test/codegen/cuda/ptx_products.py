@@ -86,15 +86,15 @@ class WarpProducts:
 
     def do_wgmma(self, s: Instruction, mask: np.ndarray) -> None:
         check(mask.all(), f"{s.place}: part of a warp at {s.op}")
-        own = self.products
+        state = self.products
         if s.op == "wgmma.fence.sync.aligned":
-            own.written.clear()
+            state.written.clear()
         elif s.op == "wgmma.commit_group.sync.aligned":
-            own.groups.append(own.uncommitted)
-            own.uncommitted = []
+            state.groups.append(state.uncommitted)
+            state.uncommitted = []
         elif s.op == "wgmma.wait_group.sync.aligned":
-            while len(own.groups) > int(s.operands[0]):
-                for product in own.groups.pop(0):
+            while len(state.groups) > int(s.operands[0]):
+                for product in state.groups.pop(0):
                     self.end(s, product)
         else:
             self.begin(s)
@@ -102,20 +102,20 @@ class WarpProducts:
     def begin(self, s: Instruction) -> None:
         shape = SHAPE.fullmatch(s.op)
         check(shape is not None and shape[2] == shape[3], f"{s.op} is not known")
-        columns, widen, own = int(shape[1]), WIDEN[shape[2]], self.products
+        columns, widen, state = int(shape[1]), WIDEN[shape[2]], self.products
         sums, left, right, *flags = s.operands
         sums, words = names_of(sums), names_of(left) if left.startswith("{") else []
         check(len(sums) == columns // 2 and columns % 8 == 0 and columns <= 256, f"{s.place}: {s.op} of {len(sums)} sums")
         check(flags == ["1", "1", "1", "0", *([] if words else ["0"])], f"{s.place}: {s.op} with {flags} is not known")
         check(self.grid.threads % 128 == 0, f"{s.place}: {s.op} in a block without whole groups of warps")
-        check(not own.written.intersection([*sums, *words]), f"{s.place}: {s.op} of registers that were written after the last wgmma.fence")
-        added_to = {name for product in own.under_way() for name in product.sums}
+        check(not state.written.intersection([*sums, *words]), f"{s.place}: {s.op} of registers that were written after the last wgmma.fence")
+        added_to = {name for product in state.under_way() for name in product.sums}
         check(added_to.isdisjoint(words), f"{s.place}: {s.op} reads registers that another product adds to")
         descriptors = [self.descriptor(name) for name in ([right] if words else [left, right])]
         operands = [] if words else [self.operand(s, descriptors[0], 16 * (self.number % 4), 16)]
         operands.append(self.operand(s, descriptors[-1], 0, columns))
         held = [self.word(name, widen) for name in words]
-        own.begun.append((s.place, *(d[:, 0].tobytes() for d in descriptors)))
+        state.begun.append((s.place, *(d[:, 0].tobytes() for d in descriptors)))
 
         def add() -> None:
             a = self.elements(operands[0], widen) if not words else fragment(held)
@@ -123,13 +123,13 @@ class WarpProducts:
 
         product = Product(sums, [*sums, *words], add, operands)
         for name in product.touched:
-            own.busy[name] = own.busy.get(name, 0) + 1
-        behind = any(not p.is_done and set(p.sums) & set(sums) for p in own.under_way())
+            state.busy[name] = state.busy.get(name, 0) + 1
+        behind = any(not p.is_done and set(p.sums) & set(sums) for p in state.under_way())
         now = {"early": True, "late": False, "mixed": self.grid.random.random() < 0.5}[self.grid.landing]
         if now and not behind:
             product.add()
             product.is_done = True
-        own.uncommitted.append(product)
+        state.uncommitted.append(product)
 
     def end(self, s: Instruction, product: Product) -> None:
         if not product.is_done:

@@ -37,8 +37,8 @@ func.func @kernel(%m: {m}, %r: {n}) {{
     %row = arith.subi %c47, %i : index
     %block = arith.divui %i, %c8 : index
     %first = arith.muli %block, %c4 : index
-    %own = arith.muli %j, %step : index
-    %column = arith.addi %first, %own : index
+    %offset = arith.muli %j, %step : index
+    %column = arith.addi %first, %offset : index
     hova.group_yield %row, %column : index, index
   }}
   hova.group_store %t, %r[%c0, %c0] : {t}, {n}

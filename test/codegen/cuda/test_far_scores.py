@@ -11,7 +11,7 @@ from attention_modules import far_scores, greatest_scores
 EXPONENTS = {"f32": (10, 18, 21, 22, 23, 24, 26, 28, 29, 30), "bf16": (18, 23, 24, 29, 30), "f16": (18, 23, 24, 28, 29)}
 
 
-@pytest.mark.parametrize(("halves", "exponent"), [(halves, exponent) for halves, own in EXPONENTS.items() for exponent in own])
+@pytest.mark.parametrize(("halves", "exponent"), [(halves, exponent) for halves, exponents in EXPONENTS.items() for exponent in exponents])
 def test_turns_agree_about_their_maximum(halves, exponent, tmp_path):
     case = far_scores(halves, exponent)
     # Few keys have all the weight, so the rounding of weights counts beside that of results.

@@ -204,18 +204,18 @@ def test_scores_of_ones_own(name, layers, dtype, tmp_path):
         for layer in model["layers"]:
             layer["heads"] = 12
     # A cap that spilled more with masks than without, and functions that no layer has.
-    own = {"op": "multi_head_attention", "input": model["layers"][-1]["name"], "heads": 12, "causal": True}
+    base = {"op": "multi_head_attention", "input": model["layers"][-1]["name"], "heads": 12, "causal": True}
     model["inputs"]["valid"] = {"shape": [1, 512], "dtype": "bool"}
     for i, score in enumerate(["20 * tanh(score / 20)", "log(1 + score**2)", "sqrt(abs(score))"]):
-        layer = {"name": f"more{i}", **own, "input": f"more{i - 1}" if i else own["input"], "key_valid": "valid", "score": score}
+        layer = {"name": f"more{i}", **base, "input": f"more{i - 1}" if i else base["input"], "key_valid": "valid", "score": score}
         model["layers"].append(layer)
     model["outputs"] = {"result": "more2"}
     (tmp_path / "model.json").write_text(json.dumps(model))
     made = sass.assemble_all(hova("compile", tmp_path / "model.json", f"--dtype={dtype}", "--target=cuda", "--emit=ptx"), tmp_path)
     attentions = [kernel for kernel in made if kernel.rpartition("_")[0] == "kernel"]
     assert len(attentions) >= layers  # equal ones are one
-    for kernel, own in made.items():
-        assert (kernel, own.spilled, own.stack, own.local()) == (kernel, 0, 0, 0)
+    for kernel, code in made.items():
+        assert (kernel, code.spilled, code.stack, code.local()) == (kernel, 0, 0, 0)
 
 
 MEMORY = {

@@ -59,10 +59,10 @@ def test_bytes_that_nobody_has_written_are_not_read():
 
 
 def test_bytes_that_a_copy_is_for_are_not_touched_before_its_thread_has_waited():
-    own = "ld.shared.b32 %r7, [%r4];\n" + RESULT.format("%r7")
-    accept(4 * LANE, BEGIN + COPY + COMMIT + WAIT + own)
-    refuse(UNDER_WAY, BEGIN + COPY + COMMIT + own)
-    refuse(UNDER_WAY, BEGIN + "st.shared.b32 [%r4], 7;\n" + COPY + COMMIT + own)
+    read_back = "ld.shared.b32 %r7, [%r4];\n" + RESULT.format("%r7")
+    accept(4 * LANE, BEGIN + COPY + COMMIT + WAIT + read_back)
+    refuse(UNDER_WAY, BEGIN + COPY + COMMIT + read_back)
+    refuse(UNDER_WAY, BEGIN + "st.shared.b32 [%r4], 7;\n" + COPY + COMMIT + read_back)
     refuse("st.shared.b32 of bytes that a copy is on its way to", BEGIN + COPY + COMMIT + MEET + "st.shared.b32 [%r4], 7;\n")
     refuse("cp.async.cg.shared.global of bytes that a copy is on its way to", BEGIN + COPY + COMMIT + MEET + COPY + COMMIT)
     refuse("a copy is never committed by its thread", BEGIN + COPY)
@@ -79,11 +79,11 @@ def test_a_group_of_copies_is_of_a_thread():
     refuse(UNDER_WAY, copy + "@%p1 " + COMMIT + WAIT + MEET + READ_OTHER)
     refuse(UNDER_WAY, copy + COMMIT + "@%p1 " + WAIT + MEET + READ_OTHER)
     # One group more in half of the warp: to wait for all but one ends the first of these, and of others none.
-    own = "ld.shared.b32 %r7, [%r4];\n" + RESULT.format("%r7")
+    read_back = "ld.shared.b32 %r7, [%r4];\n" + RESULT.format("%r7")
     uneven = copy + COMMIT + "@%p1 " + COMMIT + "cp.async.wait_group 1;\n"
-    refuse(UNDER_WAY, uneven + own)
-    accept(np.where(LANE < 16, 4 * LANE, 0), uneven + "@!%p1 bra $end;\n" + own + "$end:\n")
-    accept(4 * LANE, uneven + "@!%p1 " + WAIT + own)
+    refuse(UNDER_WAY, uneven + read_back)
+    accept(np.where(LANE < 16, 4 * LANE, 0), uneven + "@!%p1 bra $end;\n" + read_back + "$end:\n")
+    accept(4 * LANE, uneven + "@!%p1 " + WAIT + read_back)
 
 
 def test_bytes_of_another_lane_are_read_after_the_warp_has_met():
@@ -204,9 +204,9 @@ def test_threads_of_a_block_meet_before_they_read_what_others_have_written():
     refuse("ld.global.b32 " + NOT_MET.format("wrote"), write + OTHERS_WORD.format(1) + end)
     # And before they write what others have read, of whom all are remembered.
     read = BEGIN + "setp.eq.u32 %p2, %r1, 0;\n" + WORD + "ld.global.b32 %r10, [%rd1];\n"
-    again, own = "@%p2 ld.global.b32 %r10, [%rd1];\n", "@%p2 st.global.b32 [%rd1], 5;\n"
-    accept(np.where(np.arange(64) == 0, 5, 0), read + MEET + again + own, warps=2)
-    refuse("st.global.b32 " + NOT_MET.format("read"), read + again + own, warps=2)
+    again, store = "@%p2 ld.global.b32 %r10, [%rd1];\n", "@%p2 st.global.b32 [%rd1], 5;\n"
+    accept(np.where(np.arange(64) == 0, 5, 0), read + MEET + again + store, warps=2)
+    refuse("st.global.b32 " + NOT_MET.format("read"), read + again + store, warps=2)
 
 
 def test_what_is_copied_was_read():

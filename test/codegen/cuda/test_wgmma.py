@@ -40,9 +40,9 @@ def test_kernels_are_right_as_devices_add(device, tmp_path):
 
 def test_equal_tiles_have_equal_bits(tmp_path):
     """The warps of mma.sync add in the same order."""
-    own, other = grouped(70, 320, 72, (64, 64), "bias"), product(70, 320, 72, (64, 64), (4, 1), "bias")
-    assert np.array_equal(own.run("late", 1), other.run("late", 1))
-    assert np.array_equal(own.emulate(tmp_path, [("mixed", 1)])[0], other.emulate(tmp_path, [("mixed", 1)])[0])
+    by_groups, other = grouped(70, 320, 72, (64, 64), "bias"), product(70, 320, 72, (64, 64), (4, 1), "bias")
+    assert np.array_equal(by_groups.run("late", 1), other.run("late", 1))
+    assert np.array_equal(by_groups.emulate(tmp_path, [("mixed", 1)])[0], other.emulate(tmp_path, [("mixed", 1)])[0])
 
 
 def test_another_machine_has_no_such_kernel():

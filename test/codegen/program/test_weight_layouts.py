@@ -53,16 +53,16 @@ def pack(folder, weights, dtype):
     """The image of {name: (matrix, layout)}, and of each name its place and its buffer."""
     uses, stores, results = [], [], []
     for name, (values, layout) in weights.items():
-        plain, own = (f"tensor<{values.shape[0]}x{values.shape[1]}x{t}>" for t in ("f32", dtype))
+        plain, stored = (f"tensor<{values.shape[0]}x{values.shape[1]}x{t}>" for t in ("f32", dtype))
         with_layout = f"{{layout = {layout}}} " if layout else ""
-        uses.append(f'%{name} = hova.image_weight "{name}" {with_layout}: {own}')
-        results.append((f"%{name}", own))
+        uses.append(f'%{name} = hova.image_weight "{name}" {with_layout}: {stored}')
+        results.append((f"%{name}", stored))
         stores.append(f'%{name} = hova.weight "{name}" : {plain}')
         if dtype != "f32":
-            stores.append(f"%{name}_own = hova.convert %{name} : {plain} -> {own}")
-        stores.append(f'hova.store_weight "{name}", %{name}{"" if dtype == "f32" else "_own"} : {own}')
+            stores.append(f"%{name}_stored = hova.convert %{name} : {plain} -> {stored}")
+        stores.append(f'hova.store_weight "{name}", %{name}{"" if dtype == "f32" else "_stored"} : {stored}')
         values.tofile(folder / name)
-    types = ", ".join(own for _, own in results)
+    types = ", ".join(stored for _, stored in results)
     text = "\n".join(
         [f"func.func @main() -> ({types}) {{", *uses]
         + [f"return {', '.join(value for value, _ in results)} : {types}", "}"]

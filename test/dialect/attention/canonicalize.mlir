@@ -21,12 +21,12 @@ func.func @folds_constants_of_the_region(%q: tensor<1x23x8xf32>, %v: tensor<1x23
 // CHECK-LABEL: @captures_what_the_region_reads
 // CHECK-SAME: %{{.*}}: tensor<1x23xi1>, %[[BIAS:.*]]: tensor<2xf32>
 // CHECK: hova.attention {{.*}} captured(%[[BIAS]])
-// CHECK-NEXT: ^bb0({{.*}}, %[[OWN:.*]]: tensor<2xf32>):
-// CHECK: hova.element %[[OWN]][%head]
+// CHECK-NEXT: ^bb0({{.*}}, %[[SLOPES:.*]]: tensor<2xf32>):
+// CHECK: hova.element %[[SLOPES]][%head]
 func.func @captures_what_the_region_reads(%q: tensor<1x23x8xf32>, %v: tensor<1x23x6xf32>, %valid: tensor<1x23xi1>, %bias: tensor<2xf32>) -> tensor<1x23x6xf32> {
   %r = hova.attention %q, %q, %v captured(%valid, %bias) {heads = 2 : i64} : (tensor<1x23x8xf32>, tensor<1x23x8xf32>, tensor<1x23x6xf32>, tensor<1x23xi1>, tensor<2xf32>) -> tensor<1x23x6xf32> scores {
-  ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index, %unread: tensor<1x23xi1>, %own: tensor<2xf32>):
-    %number = hova.element %own[%head] : tensor<2xf32>
+  ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index, %unread: tensor<1x23xi1>, %slopes: tensor<2xf32>):
+    %number = hova.element %slopes[%head] : tensor<2xf32>
     %score = arith.addf %raw, %number : f32
     %all = arith.constant true
     hova.score_yield %score kept %all

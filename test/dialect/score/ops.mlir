@@ -62,7 +62,7 @@ func.func @scores_with_all_operations(%q: tensor<2x9x64xf32>, %s: tensor<4xf32>,
     %i5 = arith.maxsi %i4, %query : index
     %i6 = arith.minsi %i5, %key : index
     %id = hova.element %ids[%batch, %key] {range = array<i64: 0, 5>} : tensor<2x9xi32>
-    %own = hova.element %ids[%batch, %query] : tensor<2x9xi32>
+    %query_id = hova.element %ids[%batch, %query] : tensor<2x9xi32>
     %place = arith.index_cast %id : i32 to index
     %five = arith.constant 5 : i64
     %wide = arith.index_cast %i6 : index to i64
@@ -72,7 +72,7 @@ func.func @scores_with_all_operations(%q: tensor<2x9x64xf32>, %s: tensor<4xf32>,
     %chosen = arith.select %small, %wide, %five : i64
     %far = arith.cmpi ugt, %chosen, %five : i64
     %near = arith.cmpi sle, %key, %place : index
-    %same = arith.cmpi eq, %id, %own : i32
+    %same = arith.cmpi eq, %id, %query_id : i32
     %is_valid = hova.element %mask[%batch, %key] : tensor<2x9xi1>
     %b0 = arith.andi %near, %is_valid : i1
     %b1 = arith.ori %b0, %same : i1

@@ -101,7 +101,7 @@ def main(path, prefix):
     host({"x": x}, {"y": y})
     host.close()
     context, popped, stream = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_void_p()
-    own = call(path, prefix, x, 0, offset=64)
+    alone = call(path, prefix, x, 0, offset=64)
     driver.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0)
     driver.cuCtxPushCurrent_v2(context)
     driver.cuStreamCreate(ctypes.byref(stream), 0)
@@ -116,7 +116,7 @@ def main(path, prefix):
     one = [after - first for after, first in zip(copies(), before)]
     mixed.close()
     driver.stand_in_free(made.memory)
-    print(json.dumps({"cpu": y.ravel().tolist(), "own": own, "given": given, "stream": stream.value, "from the host": one}))
+    print(json.dumps({"cpu": y.ravel().tolist(), "alone": alone, "given": given, "stream": stream.value, "from the host": one}))
 
 
 if __name__ == "__main__":

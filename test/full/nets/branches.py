@@ -100,13 +100,13 @@ def main():
         files = export(copy, target, Path(name))
     missing = {path for _, path in plant.measured_files()} - set(files)
     all_sides = {path: sides(copy, path, branches) for path, branches in sorted(files.items())}
-    for path, own in all_sides.items():
-        open_sides = [f"  {line}: {text}: never {side}" for line, text, side, was in own if not was]
-        print("\n".join([f"{path}: {len(own) - len(open_sides)} of {len(own)} sides", *open_sides]))
+    for path, taken in all_sides.items():
+        open_sides = [f"  {line}: {text}: never {side}" for line, text, side, was in taken if not was]
+        print("\n".join([f"{path}: {len(taken) - len(open_sides)} of {len(taken)} sides", *open_sides]))
     for path in sorted(missing):
         print(f"{path}: no branch")
     total = sum(map(len, all_sides.values()))
-    covered = sum(was for own in all_sides.values() for *_, was in own)
+    covered = sum(was for taken in all_sides.values() for *_, was in taken)
     share = covered / max(total, 1)
     print(f"models take {covered} of {total} sides of branches, {share:.1%}; goal {GOAL:.0%}")
     return 0 if share >= GOAL else 1

@@ -128,10 +128,10 @@ def sources():
 def copy_sources(target, faults):
     kept = set()
     for path in sources():
-        source, own = SOURCE / path, [fault for fault in faults if fault.file == str(path)]
+        source, planted = SOURCE / path, [fault for fault in faults if fault.file == str(path)]
         data = source.read_bytes()
-        if own:
-            data = plant(data.decode(), own).encode()
+        if planted:
+            data = plant(data.decode(), planted).encode()
         if str(path) == "CMakeLists.txt":
             data += measured_options().encode()
         write_if_changed(target / path, data, source.stat().st_mode)

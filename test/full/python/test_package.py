@@ -125,9 +125,9 @@ def test_the_bill_names_all_that_is_inside(wheel):
     for name, package in {"LLVM": "llvm-22-dev", "zlib": "zlib1g-dev", "zstd": "libzstd-dev"}.items():
         packaged = run("dpkg-query", "--show", "--showformat=${Version}", package)
         assert parts[name]["version"] in packaged and quote(packaged, safe="~") in parts[name]["purl"]
-    (own, *others) = bill["dependencies"]
-    assert own == {"ref": whole["purl"], "dependsOn": sorted(part["purl"] for part in parts.values())}
-    assert [one["ref"] for one in others] == own["dependsOn"]
+    (first, *others) = bill["dependencies"]
+    assert first == {"ref": whole["purl"], "dependsOn": sorted(part["purl"] for part in parts.values())}
+    assert [one["ref"] for one in others] == first["dependsOn"]
 
 
 def test_the_same_commit_gives_the_same_bytes(wheel, tmp_path):
@@ -140,11 +140,11 @@ def test_the_same_commit_gives_the_same_bytes(wheel, tmp_path):
 
 def test_what_is_compiled_needs_glibc_2_28_at_most():
     """And no library but the C library, those of its libraries among them that were of their own before 2.34."""
-    own = {"libc.so.6", "libm.so.6", "libpthread.so.0", "libdl.so.2", "ld-linux-x86-64.so.2"}
+    of_libc = {"libc.so.6", "libm.so.6", "libpthread.so.0", "libdl.so.2", "ld-linux-x86-64.so.2"}
     for path in (PACKAGE / "lib/libhova.so", PACKAGE / "bin/hova", PACKAGE / "lib/hova/ld.lld"):
         dynamic = run("readelf", "--wide", "--dynamic", "--version-info", path)
         needed = set(re.findall(r"\(NEEDED\).*\[(.*)\]", dynamic))
-        assert needed <= own | {"libhova.so"}, path
+        assert needed <= of_libc | {"libhova.so"}, path
         versions = {tuple(map(int, found.split("."))) for found in re.findall(r"Name: GLIBC_([0-9.]+)", dynamic)}
         assert (2, 2, 5) <= max(versions) <= (2, 28), path
         assert not re.search(r"Name: (GLIBCXX|CXXABI|GCC)", dynamic), path

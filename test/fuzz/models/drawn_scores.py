@@ -269,10 +269,10 @@ class DrawnScores:
 
     def _bucket(self, length, place):
         """An integer of a constant that only these scores read, and how many there may be."""
-        own = random.Random(f"{length} {place}")
-        count = own.choice((1, 3, 8))
+        rng = random.Random(f"{length} {place}")
+        count = rng.choice((1, 3, 8))
         name = f"bucket{len(self.scope.layers)}_{len(self.before)}"
-        value = f"min(index0 * {own.choice((1, 5))} % 11, {count - 1})"
+        value = f"min(index0 * {rng.choice((1, 5))} % 11, {count - 1})"
         self.before.append({"name": name, "op": "constant", "shape": [length], "dtype": "i32", "value": value})
         return count, f"{name}[{place}]"
 

@@ -52,9 +52,9 @@ class LearnedUse:
         if batch is not None:
             attributes["batch"] = scope.say(batch)
         # By numbers of its own: what a seed draws otherwise stays.
-        own = random.Random(f"{len(scope.layers)} {shape}")
-        if batch is None and own.random() < 0.2:
-            return self._constant(attributes, own)
+        rng = random.Random(f"{len(scope.layers)} {shape}")
+        if batch is None and rng.random() < 0.2:
+            return self._constant(attributes, rng)
         layer = {"name": scope.new_name("learned"), "op": "weight"} | attributes
         known = [name for name, other in scope.learned if other == tuple(shape)]
         if known and scope.chance(0.5):
@@ -75,18 +75,18 @@ class LearnedUse:
             name = self._link(name, shape)
         return name
 
-    def _constant(self, attributes, own):
+    def _constant(self, attributes, rng):
         """A value of the same shape that an expression says."""
         last = len(attributes["shape"]) - 1
         words = ("row", "column"), ("index0", f"index{last}")
-        names = words[0] if last == 1 and own.random() < 0.5 else words[1]
-        value = own.choice(CONSTANTS)
+        names = words[0] if last == 1 and rng.random() < 0.5 else words[1]
+        value = rng.choice(CONSTANTS)
         if isinstance(value, str):
             value = value.replace("I", names[0]).replace("J", names[1])
         layer = {"name": self.scope.new_name("constant"), "op": "constant"} | attributes
-        if own.random() < 0.3:
+        if rng.random() < 0.3:
             layer["dtype"] = "f32"
-        if own.random() < 0.2:
+        if rng.random() < 0.2:
             layer["if"] = True
         self.scope.layers.append(layer | {"value": value})
         return layer["name"]

@@ -12,11 +12,11 @@
 // CHECK-NEXT: hova.activation relu
 // CHECK-NEXT: hova.activation tanh
 // CHECK-NEXT: hova.yield
-// CHECK: %[[OWN:.*]] = hova.kernel "own" units<batch 1, token 4>(%[[BEFORE]])
+// CHECK: %[[FORMED:.*]] = hova.kernel "own" units<batch 1, token 4>(%[[BEFORE]])
 // CHECK-NEXT: ^bb0
 // CHECK-NEXT: hova.layer_norm
 // CHECK-NEXT: hova.yield
-// CHECK: %[[AFTER:.*]] = hova.kernel "main" units<batch 1, token 4>(%[[OWN]])
+// CHECK: %[[AFTER:.*]] = hova.kernel "main" units<batch 1, token 4>(%[[FORMED]])
 // CHECK-NEXT: ^bb0
 // CHECK-NEXT: hova.activation relu {{.*}} {hova.missed_fusions = {"0" = "another pass has formed kernel 'own'; it joins if that pass is left out"}}
 // CHECK-NEXT: hova.activation sigmoid

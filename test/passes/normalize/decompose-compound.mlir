@@ -108,11 +108,11 @@ func.func @keeps_a_larger_site(%h: tensor<1x9x64xf32>, %x: tensor<1x9x32xf32>,
 // CHECK-NEXT: %[[BOTH:.*]]:2 = hova.attention %[[Q]], %[[K]], %[[K]] captured(%[[BIAS]]) {
 // CHECK-SAME: heads = 2 : i64} :
 // CHECK-SAME: -> (tensor<1x3x8xf32>, tensor<1x2x3x4xf32>) scores {
-// CHECK-NEXT: ^bb0(%[[RAW:.*]]: f32, %{{.*}}, %[[OWN:.*]]: tensor<1x1x3x4xf32>):
+// CHECK-NEXT: ^bb0(%[[RAW:.*]]: f32, %{{.*}}, %[[TABLE:.*]]: tensor<1x1x3x4xf32>):
 // CHECK-NOT: arith.divf
 // CHECK-NOT: arith.cmpi
 // CHECK: %[[SCALED:.*]] = arith.mulf %[[RAW]], %
-// CHECK: %[[ADDED:.*]] = hova.element %[[OWN]]
+// CHECK: %[[ADDED:.*]] = hova.element %[[TABLE]]
 // CHECK: %[[BIASED:.*]] = arith.addf %[[SCALED]], %[[ADDED]]
 // CHECK-NOT: arith.divf
 // CHECK-NOT: arith.cmpi

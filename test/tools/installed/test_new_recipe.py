@@ -32,8 +32,8 @@ def test_skeleton_is_verified(hova, made, options):
 def test_skeleton_chains_with_its_neighbours(hova, made):
     folder, library = made
     sites = json.loads(hova.plain("explain", folder / "model.json", f"--pass-plugin={library}", "--format=json"))["sites"]
-    (own,) = [site for site in sites if site["path"] == "own"]
-    assert own["fused"] and own["joined"] == ["before", "after"]
+    (found,) = [site for site in sites if site["path"] == "own"]
+    assert found["fused"] and found["joined"] == ["before", "after"]
 
 
 def test_numbers_are_those_of_numpy(hova, made, tmp_path):

@@ -129,11 +129,11 @@ def sigmoid_attention(x, memory, w, path, heads, scale=None, offset=None):
     out = np.zeros_like(q)
     for b in range(x.shape[0]):
         for h in range(heads):
-            own = slice(h * width, (h + 1) * width)
-            scores = scale * q[b, :, own] @ k[b, :, own].T + offset
+            columns = slice(h * width, (h + 1) * width)
+            scores = scale * q[b, :, columns] @ k[b, :, columns].T + offset
             weight = 0.5 * (1 + np.tanh(scores / 2))
             total = np.exp(w[f"{path}.sink"][h]) + weight.sum(axis=1)
-            out[b, :, own] = weight @ v[b, :, own] / total[:, None]
+            out[b, :, columns] = weight @ v[b, :, columns] / total[:, None]
     return linear(out, "output")
 
 

@@ -77,10 +77,10 @@ def test_kernels_of_a_gpu_have_a_vector_a_mask_and_a_score(near, write, name):
 
 def test_mask_of_a_kind_is_one_of_the_description(near, write):
     """Keys that no query of a block sees are not read, whoever hides them."""
-    own = model(kind="near", reach=2)
-    own["inputs"]["x"]["shape"] = [1, 512, WIDTH]
-    own["inputs"]["valid"]["shape"] = [1, 512]
-    said = near("explain", write(own))
+    described = model(kind="near", reach=2)
+    described["inputs"]["x"]["shape"] = [1, 512, WIDTH]
+    described["inputs"]["valid"]["shape"] = [1, 512]
+    said = near("explain", write(described))
     assert re.search(r"tiles? of .*keys?.*skipped", said), said
 
 
@@ -117,9 +117,9 @@ def distances(x, w, memory):
     for name in ("query", "key", "value"):
         y = x @ w[f"a.{name}.weight"] + w[f"a.{name}.bias"]
         if memory and name != "query":
-            own = w[f"a.memory.{name}"]
-            own = own * np.sqrt(WIDTH // HEADS if name == "key" else len(own))
-            slots = np.broadcast_to(own, (BATCH, *own.shape))
+            stored = w[f"a.memory.{name}"]
+            stored = stored * np.sqrt(WIDTH // HEADS if name == "key" else len(stored))
+            slots = np.broadcast_to(stored, (BATCH, *stored.shape))
             y = np.concatenate([y, slots], axis=1)
         parts[name] = y.reshape(*y.shape[:2], HEADS, -1).transpose(0, 2, 1, 3)
     difference = parts["query"][:, :, :, None, :] - parts["key"][:, :, None, :, :]

@@ -38,8 +38,8 @@ func.func @divides_wide_vectors(%x: vector<32xf32>) -> vector<32xf32> {
 // CHECK: %[[WIDE:.*]] = vector.insert_strided_slice %[[X]], %{{.*}} : vector<4xf32> into vector<16xf32>
 // CHECK: llvm.call_intrinsic "llvm.x86.avx512.mask.reduce.ps.512"(%[[WIDE]]
 // CHECK: %[[Y:.*]] = llvm.call_intrinsic "llvm.x86.avx512.mask.scalef.ps.512"
-// CHECK: %[[OWN:.*]] = vector.extract_strided_slice %[[Y]] {offsets = [0], sizes = [4]
-// CHECK: return %[[OWN]]
+// CHECK: %[[KEPT:.*]] = vector.extract_strided_slice %[[Y]] {offsets = [0], sizes = [4]
+// CHECK: return %[[KEPT]]
 func.func @widens_narrow_vectors(%x: vector<4xf32>) -> vector<4xf32> {
   %y = hova.exp2 %x : vector<4xf32>
   return %y : vector<4xf32>

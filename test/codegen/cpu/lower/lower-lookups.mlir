@@ -30,8 +30,8 @@ func.func @divides_wide_vectors(%i: vector<32xi32>) -> vector<32xf32> {
 // CHECK-SAME: %[[I:.*]]: vector<4xi32>
 // CHECK: %[[WIDE:.*]] = vector.insert_strided_slice %[[I]], %{{.*}} : vector<4xi32> into vector<16xi32>
 // CHECK: %[[Y:.*]] = llvm.call_intrinsic "llvm.x86.avx512.permvar.sf.512"(%{{.*}}, %[[WIDE]])
-// CHECK: %[[OWN:.*]] = vector.extract_strided_slice %[[Y]] {offsets = [0], sizes = [4]
-// CHECK: return %[[OWN]]
+// CHECK: %[[KEPT:.*]] = vector.extract_strided_slice %[[Y]] {offsets = [0], sizes = [4]
+// CHECK: return %[[KEPT]]
 func.func @widens_narrow_vectors(%i: vector<4xi32>) -> vector<4xf32> {
   %y = hova_cpu.lookup %i, dense<[0.0, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 3.5, 4.0, 4.5, 5.0, 5.5, 6.0, 6.5, 7.0, 7.5]> : vector<16xf32> : vector<4xi32> -> vector<4xf32>
   return %y : vector<4xf32>

@@ -22,9 +22,9 @@ func.func @swaps(%x: memref<2x4xf32>, %y: memref<2x4xf32>) {
 // WRONG: error: pass 'hova-vectorize-tiles' changes kernel_wrong (wrong)
 func.func @main(%x: tensor<1x3x8xf32>) -> tensor<1x3x8xf32> {
   %y = hova.kernel "wrong" units<batch 1, token 3> (%x) attributes {schedule = #hova_cpu.schedule<tile = 6x64, lanes = 64, grain = 3, k_block = 256, block = 256>} {
-  ^bb0(%own: tensor<1x3x8xf32>):
+  ^bb0(%tile: tensor<1x3x8xf32>):
     %stored = hova.stage [#hova.layout<rows 8>] {
-      %swapped = rows.swap %own {wrong} : tensor<1x3x8xf32>
+      %swapped = rows.swap %tile {wrong} : tensor<1x3x8xf32>
       hova.yield %swapped : tensor<1x3x8xf32>
     } : tensor<1x3x8xf32>
     hova.yield %stored : tensor<1x3x8xf32>

@@ -19,9 +19,9 @@
 // CHECK: scf.for %[[PANEL:.*]] = %[[FIRST]] to %[[LAST]] step %c1
 // CHECK: %[[COLUMN:.*]] = arith.muli %[[PANEL]], %c64
 // CHECK: hova_cpu.tile_product %[[X]][%c0, %c0], %[[W]][%[[PANEL]], %c0, %c0] depth %c64
-// CHECK: %[[OWN:.*]] = arith.subi %[[COLUMN]], %c64
-// CHECK: hova_cpu.tile_load %[[V]][%c0, %[[OWN]]]
-// CHECK: hova_cpu.tile_store %{{.*}}, %[[C]][%c0, %[[OWN]]] : vector<4x64xf32>, memref<4x104xbf16>
+// CHECK: %[[WITHIN:.*]] = arith.subi %[[COLUMN]], %c64
+// CHECK: hova_cpu.tile_load %[[V]][%c0, %[[WITHIN]]]
+// CHECK: hova_cpu.tile_store %{{.*}}, %[[C]][%c0, %[[WITHIN]]] : vector<4x64xf32>, memref<4x104xbf16>
 // CHECK: scf.for %{{.*}} = %c2 to %[[END]] step %c1
 // CHECK: hova_cpu.tile_product %[[X]][%c0, %c0], %[[W]][%c2, %c0, %c0] depth %c64
 // CHECK: hova_cpu.tile_store %{{.*}}, %[[C]][%c0, %c64] : vector<4x32xf32>, memref<4x104xbf16>

@@ -61,8 +61,8 @@ func.func @main(%x: tensor<1x12x5xf32>) -> tensor<1x6x20xf32> {
 // CHECK-LABEL: func.func private @kernel_pads_rows(
 // CHECK-SAME: %[[X:.*]]: memref<6x8xf32> {llvm.noalias}, %[[Y:.*]]: memref<10x8xf32>
 // CHECK: %[[TOKEN:.*]] = arith.remui %{{.*}}, %c5
-// CHECK: %[[OWN:.*]] = arith.subi %[[TOKEN]], %c1
-// CHECK: %[[INSIDE:.*]] = arith.cmpi ult, %[[OWN]], %c3
+// CHECK: %[[PATCH:.*]] = arith.subi %[[TOKEN]], %c1
+// CHECK: %[[INSIDE:.*]] = arith.cmpi ult, %[[PATCH]], %c3
 // CHECK: scf.if %[[INSIDE]]
 // CHECK: vector.load %[[X]]
 // CHECK: } else {

@@ -292,12 +292,12 @@ func.func @main(%x: tensor<1x3x8xf32>, %y: tensor<1x3x5xf32>) -> tensor<1x3x13xf
 // CHECK: %[[INFIRST:.*]] = arith.cmpi ult, %[[PLACE]], %c3
 // CHECK: scf.if %[[INFIRST]]
 // CHECK: vector.load %[[A]]
-// CHECK: %[[OWN:.*]] = arith.subi %[[PLACE]], %c3
-// CHECK: %[[INSECOND:.*]] = arith.cmpi ult, %[[OWN]], %c2
+// CHECK: %[[FROMSECOND:.*]] = arith.subi %[[PLACE]], %c3
+// CHECK: %[[INSECOND:.*]] = arith.cmpi ult, %[[FROMSECOND]], %c2
 // CHECK: scf.if %[[INSECOND]]
 // CHECK: %[[BATCH:.*]] = arith.divui %[[ROW]], %c5
 // CHECK: %[[START:.*]] = arith.muli %[[BATCH]], %c2
-// CHECK: %[[SOURCE:.*]] = arith.addi %[[START]], %[[OWN]]
+// CHECK: %[[SOURCE:.*]] = arith.addi %[[START]], %[[FROMSECOND]]
 // CHECK: vector.load %[[B]][%[[SOURCE]], %c0]
 func.func @main(%x: tensor<2x3x8xf32>, %y: tensor<2x2x8xf32>) -> tensor<2x5x8xf32> {
   %out = hova.kernel "joins_rows" units<batch 2, token 5> (%x, %y) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 100, k_block = 256, block = 256>} {
@@ -315,8 +315,8 @@ func.func @main(%x: tensor<2x3x8xf32>, %y: tensor<2x2x8xf32>) -> tensor<2x5x8xf3
 
 // CHECK-LABEL: func.func private @kernel_joins_along_the_batch(
 // CHECK: %[[BATCH:.*]] = arith.divui %[[ROW:.*]], %c3
-// CHECK: %[[OWN:.*]] = arith.subi %{{.*}}, %c2
-// CHECK: arith.cmpi ult, %[[OWN]], %c1
+// CHECK: %[[FROMTHIRD:.*]] = arith.subi %{{.*}}, %c2
+// CHECK: arith.cmpi ult, %[[FROMTHIRD]], %c1
 func.func @main(%x: tensor<2x3x8xf32>, %y: tensor<1x3x8xf32>) -> tensor<3x3x8xf32> {
   %out = hova.kernel "joins_along_the_batch" units<batch 3, token 3> (%x, %y) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 100, k_block = 256, block = 256>} {
   ^bb0(%x_: tensor<2x3x8xf32>, %y_: tensor<1x3x8xf32>):

@@ -21,14 +21,14 @@ struct Case {
   uint32_t blocks = 1;
 };
 
-#define STORE "llvm.store %thread, %own : i32, !llvm.ptr<3>\n"
+#define STORE "llvm.store %thread, %slot : i32, !llvm.ptr<3>\n"
 #define LOAD_OTHER "%other = llvm.load %mirrored : !llvm.ptr<3> -> i32\n"
 #define COPY                                                                   \
-  "nvvm.cp.async.shared.global %own, %at, 4, cache = ca : !llvm.ptr<3>, "      \
+  "nvvm.cp.async.shared.global %slot, %at, 4, cache = ca : !llvm.ptr<3>, "     \
   "!llvm.ptr<1>\n"
 #define COMMIT "nvvm.cp.async.commit.group\n"
 #define WAIT(N) "nvvm.cp.async.wait.group " #N "\n"
-#define LOAD_MINE "%mine = llvm.load %own : !llvm.ptr<3> -> i32\n"
+#define LOAD_MINE "%mine = llvm.load %slot : !llvm.ptr<3> -> i32\n"
 #define BARRIER "nvvm.barrier0\n"
 #define IF_FIRST_LANES                                                         \
   "%half = llvm.icmp \"ult\" %thread, %n16 : i32\n"                            \
@@ -71,9 +71,9 @@ const Case kCases[] = {
            "%n = llvm.load %next : !llvm.ptr<3> -> i32",
      "no barrier orders|where nothing has been written"},
     {"write_after_read",
-     STORE BARRIER LOAD_OTHER "llvm.store %other, %own : i32, !llvm.ptr<3>",
+     STORE BARRIER LOAD_OTHER "llvm.store %other, %slot : i32, !llvm.ptr<3>",
      STORE BARRIER LOAD_OTHER BARRIER
-     "llvm.store %other, %own : i32, !llvm.ptr<3>",
+     "llvm.store %other, %slot : i32, !llvm.ptr<3>",
      "(writes|reads) byte [0-9]+ of shared memory, which thread [0-9]+ has "
      "(read|written)"},
     {"race_of_blocks", "llvm.store %thread, %atr : i32, !llvm.ptr<1>", "",
@@ -160,7 +160,7 @@ llvm.func @kernel(%px: !llvm.ptr<1>, %pr: !llvm.ptr<1>) attributes {{nvvm.kernel
   %at = llvm.getelementptr %px[%thread] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, i32
   %atr = llvm.getelementptr %pr[%thread] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, i32
   %dynamic = llvm.mlir.addressof @dynamic : !llvm.ptr<3>
-  %own = llvm.getelementptr %dynamic[%thread] : (!llvm.ptr<3>, i32) -> !llvm.ptr<3>, i32
+  %slot = llvm.getelementptr %dynamic[%thread] : (!llvm.ptr<3>, i32) -> !llvm.ptr<3>, i32
   %m = llvm.sub %n63, %thread : i32
   %mirrored = llvm.getelementptr %dynamic[%m] : (!llvm.ptr<3>, i32) -> !llvm.ptr<3>, i32
   %nx = llvm.xor %thread, %one : i32
@@ -293,8 +293,9 @@ TEST(Launches, name_both_values_of_an_access_that_leaves_one) {
        LANDS("llvm.store", "256", "r", "x")},
       {AFTER("p", "at", -64) "llvm.store %thread, %p : i32, !llvm.ptr<1>",
        LANDS("llvm.store", "-256", "x", "r")},
-      {AFTER("p", "atr", 64) "nvvm.cp.async.shared.global %own, %p, 4, cache = "
-                             "ca : !llvm.ptr<3>, !llvm.ptr<1>\n" COMMIT WAIT(0),
+      {AFTER("p", "atr",
+             64) "nvvm.cp.async.shared.global %slot, %p, 4, cache = "
+                 "ca : !llvm.ptr<3>, !llvm.ptr<1>\n" COMMIT WAIT(0),
        LANDS("nvvm.cp.async.shared.global", "256", "r", "x")},
       // Of one of two pointers, and on the way back.
       {"%first = llvm.icmp \"ult\" %thread, %n16 : i32\n"

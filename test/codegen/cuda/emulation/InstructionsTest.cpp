@@ -111,7 +111,7 @@ const Case kCases[] = {
 
     // The neighbour in the other warp has written before the barrier.
     {"nvvm.barrier0",
-     R"(llvm.store %x, %own : i32, !llvm.ptr<3>
+     R"(llvm.store %x, %slot : i32, !llvm.ptr<3>
         nvvm.barrier0
         %r = llvm.load %mirrored : !llvm.ptr<3> -> i32)",
      [](const In &in) -> uint32_t {
@@ -119,7 +119,7 @@ const Case kCases[] = {
                     static_cast<int>(in.lane)];
      }},
     {"nvvm.barrier",
-     R"(llvm.store %x, %own : i32, !llvm.ptr<3>
+     R"(llvm.store %x, %slot : i32, !llvm.ptr<3>
         nvvm.barrier
         %r = llvm.load %mirrored : !llvm.ptr<3> -> i32)",
      [](const In &in) -> uint32_t {
@@ -127,7 +127,7 @@ const Case kCases[] = {
                     static_cast<int>(in.lane)];
      }},
     {"nvvm.bar.warp.sync",
-     R"(llvm.store %x, %own : i32, !llvm.ptr<3>
+     R"(llvm.store %x, %slot : i32, !llvm.ptr<3>
         nvvm.bar.warp.sync %all : i32
         %r = llvm.load %next : !llvm.ptr<3> -> i32)",
      [](const In &in) -> uint32_t { return in.xs[in.lane ^ 1]; }},
@@ -153,54 +153,54 @@ const Case kCases[] = {
            .xs[-static_cast<int>(in.block * kThreads + in.thread - in.lane)];
      }},
     {"llvm.store",
-     R"(llvm.store %x, %own : i32, !llvm.ptr<3>
-        %r = llvm.load %own : !llvm.ptr<3> -> i32)",
+     R"(llvm.store %x, %slot : i32, !llvm.ptr<3>
+        %r = llvm.load %slot : !llvm.ptr<3> -> i32)",
      [](const In &in) { return in.x; }},
     {"nvvm.cp.async.shared.global",
      R"(%four = llvm.mlir.constant(4 : i32) : i32
-        nvvm.cp.async.shared.global %own, %at, 4, cache = ca, %four : !llvm.ptr<3>, !llvm.ptr<1>, i32
+        nvvm.cp.async.shared.global %slot, %at, 4, cache = ca, %four : !llvm.ptr<3>, !llvm.ptr<1>, i32
         nvvm.cp.async.commit.group
         nvvm.cp.async.wait.group 0
-        %r = llvm.load %own : !llvm.ptr<3> -> i32)",
+        %r = llvm.load %slot : !llvm.ptr<3> -> i32)",
      [](const In &in) { return in.x; }},
     // Two bytes are read, and zeros follow them.
     {"nvvm.cp.async.shared.global",
      R"(%two = llvm.mlir.constant(2 : i32) : i32
-        nvvm.cp.async.shared.global %own, %at, 4, cache = ca, %two : !llvm.ptr<3>, !llvm.ptr<1>, i32
+        nvvm.cp.async.shared.global %slot, %at, 4, cache = ca, %two : !llvm.ptr<3>, !llvm.ptr<1>, i32
         nvvm.cp.async.commit.group
         nvvm.cp.async.wait.group 0
-        %r = llvm.load %own : !llvm.ptr<3> -> i32)",
+        %r = llvm.load %slot : !llvm.ptr<3> -> i32)",
      [](const In &in) { return in.x & 0xFFFF; }},
     // One of two groups is on its way, and the wait is for the other.
     {"nvvm.cp.async.commit.group",
-     R"(%far = llvm.getelementptr %own[64] : (!llvm.ptr<3>) -> !llvm.ptr<3>, i32
-        nvvm.cp.async.shared.global %own, %at, 4, cache = ca : !llvm.ptr<3>, !llvm.ptr<1>
+     R"(%far = llvm.getelementptr %slot[64] : (!llvm.ptr<3>) -> !llvm.ptr<3>, i32
+        nvvm.cp.async.shared.global %slot, %at, 4, cache = ca : !llvm.ptr<3>, !llvm.ptr<1>
         nvvm.cp.async.commit.group
         nvvm.cp.async.shared.global %far, %at, 4, cache = ca : !llvm.ptr<3>, !llvm.ptr<1>
         nvvm.cp.async.commit.group
         nvvm.cp.async.wait.group 1
-        %r = llvm.load %own : !llvm.ptr<3> -> i32)",
+        %r = llvm.load %slot : !llvm.ptr<3> -> i32)",
      [](const In &in) { return in.x; }},
     {"nvvm.cp.async.wait.group",
-     R"(nvvm.cp.async.shared.global %own, %at, 4, cache = ca : !llvm.ptr<3>, !llvm.ptr<1>
+     R"(nvvm.cp.async.shared.global %slot, %at, 4, cache = ca : !llvm.ptr<3>, !llvm.ptr<1>
         nvvm.cp.async.commit.group
         nvvm.cp.async.commit.group
         nvvm.cp.async.wait.group 1
-        %r = llvm.load %own : !llvm.ptr<3> -> i32)",
+        %r = llvm.load %slot : !llvm.ptr<3> -> i32)",
      [](const In &in) { return in.x; }},
     {"llvm.mlir.addressof",
      R"(%fixed = llvm.mlir.addressof @fixed : !llvm.ptr<3>
         %place = llvm.getelementptr %fixed[%thread] : (!llvm.ptr<3>, i32) -> !llvm.ptr<3>, i32
         llvm.store %x, %place : i32, !llvm.ptr<3>
-        llvm.store %y, %own : i32, !llvm.ptr<3>
+        llvm.store %y, %slot : i32, !llvm.ptr<3>
         %r = llvm.load %place : !llvm.ptr<3> -> i32)",
      [](const In &in) { return in.x; }},
     {"llvm.getelementptr",
      R"(%back = llvm.mlir.constant(-1 : i32) : i32
-        %beyond = llvm.getelementptr %own[1] : (!llvm.ptr<3>) -> !llvm.ptr<3>, i32
+        %beyond = llvm.getelementptr %slot[1] : (!llvm.ptr<3>) -> !llvm.ptr<3>, i32
         %same = llvm.getelementptr inbounds %beyond[%back] : (!llvm.ptr<3>, i32) -> !llvm.ptr<3>, i32
         llvm.store %x, %same : i32, !llvm.ptr<3>
-        %r = llvm.load %own : !llvm.ptr<3> -> i32)",
+        %r = llvm.load %slot : !llvm.ptr<3> -> i32)",
      [](const In &in) { return in.x; }},
 
     {"llvm.fptrunc",
@@ -470,7 +470,7 @@ llvm.func @kernel(%px: !llvm.ptr<1>, %py: !llvm.ptr<1>, %pr: !llvm.ptr<1>) attri
   %f = llvm.bitcast %x : i32 to f32
   %g = llvm.bitcast %y : i32 to f32
   %dynamic = llvm.mlir.addressof @dynamic : !llvm.ptr<3>
-  %own = llvm.getelementptr %dynamic[%thread] : (!llvm.ptr<3>, i32) -> !llvm.ptr<3>, i32
+  %slot = llvm.getelementptr %dynamic[%thread] : (!llvm.ptr<3>, i32) -> !llvm.ptr<3>, i32
   %m = llvm.sub %n63, %thread : i32
   %mirrored = llvm.getelementptr %dynamic[%m] : (!llvm.ptr<3>, i32) -> !llvm.ptr<3>, i32
   %nx = llvm.xor %thread, %one : i32

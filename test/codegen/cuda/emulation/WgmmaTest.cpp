@@ -41,7 +41,7 @@ std::string fill(unsigned bytes, llvm::StringRef how) {
   std::string text;
   for (unsigned i = 0; i < bytes / (16 * kThreads); ++i) {
     text += llvm::formatv(
-        "%to{0} = llvm.getelementptr %own[{1}] : (!llvm.ptr<3>) -> "
+        "%to{0} = llvm.getelementptr %slot[{1}] : (!llvm.ptr<3>) -> "
         "!llvm.ptr<3>, i8\n"
         "%from{0} = llvm.getelementptr %mine[{1}] : (!llvm.ptr<1>) -> "
         "!llvm.ptr<1>, i8\n",
@@ -84,7 +84,7 @@ llvm.func @kernel(%px: !llvm.ptr<1>, %pr: !llvm.ptr<1>) attributes {{nvvm.kernel
   %bytes = llvm.mul %thread, %n16 : i32
   %results = llvm.mul %thread, %n32 : i32
   %memory = llvm.mlir.addressof @memory : !llvm.ptr<3>
-  %own = llvm.getelementptr %memory[%bytes] : (!llvm.ptr<3>, i32) -> !llvm.ptr<3>, i8
+  %slot = llvm.getelementptr %memory[%bytes] : (!llvm.ptr<3>, i32) -> !llvm.ptr<3>, i8
   %mine = llvm.getelementptr %px[%bytes] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, i8
   %out = llvm.getelementptr %pr[%results] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, i8
   %s0 = llvm.mlir.constant(1.0 : f32) : f32
@@ -252,7 +252,7 @@ TEST(Wgmma, multiplies_registers) {
 // Faults
 //===----------------------------------------------------------------------===//
 
-#define OVERWRITE "llvm.store %thread, %own : i32, !llvm.ptr<3>\n"
+#define OVERWRITE "llvm.store %thread, %slot : i32, !llvm.ptr<3>\n"
 
 struct Case {
   const char *name;
@@ -369,7 +369,7 @@ TEST(Wgmma, products_end_before_the_warp_does) {
 TEST(Wgmma, needs_four_warps) {
   std::vector<char> x(16 * 96);
   Device device(
-      kernelOf("llvm.store %s0, %own : f32, !llvm.ptr<3>\n" FENCE BARRIER +
+      kernelOf("llvm.store %s0, %slot : f32, !llvm.ptr<3>\n" FENCE BARRIER +
                    productOf() + ENDED,
                96));
   ASSERT_TRUE(device.module) << device.errors;
@@ -381,7 +381,7 @@ TEST(Wgmma, needs_four_warps) {
 TEST(Wgmma, a_sum_under_way_is_refused_elsewhere) {
   Device device(kernelOf(fill(10240, kStored) + FENCE BARRIER + productOf() +
                          ENDED +
-                         "llvm.store %u#0, %own : f32, !llvm.ptr<3>\n"));
+                         "llvm.store %u#0, %slot : f32, !llvm.ptr<3>\n"));
   EXPECT_FALSE(device.module);
   EXPECT_TRUE(llvm::StringRef(device.errors)
                   .contains("has a result under way, which may reach the sums "

@@ -7,15 +7,15 @@
 // CHECK-SAME: %{{.*}}: memref<128x768xbf16>, %[[W:.*]]: memref<4000x768xbf16>, %[[B:.*]]: memref<1x4000xf32>, %[[Y:.*]]: memref<128x2000xbf16>, %{{.*}}: index, %[[BLOCK:.*]]: index, %{{.*}}: index
 // CHECK-DAG: %[[HALF:.*]] = arith.constant 2000 : index
 // CHECK-DAG: %[[TWO:.*]] = arith.constant 2 : index
-// CHECK-DAG: %[[OWN:.*]] = arith.constant 16 : index
+// CHECK-DAG: %[[COLUMNS:.*]] = arith.constant 16 : index
 // CHECK-DAG: %[[WARP:.*]] = arith.constant 32 : index
 // CHECK: hova.group_copy %[[W]][%{{.*}}] to %{{.*}} rows {
 // CHECK-NEXT: ^bb0(%[[COLUMN:.*]]: index):
 // CHECK-NEXT: %[[NUMBER:.*]] = arith.divui %[[COLUMN]], %[[WARP]]
-// CHECK-NEXT: %[[START:.*]] = arith.muli %[[NUMBER]], %[[OWN]]
-// CHECK-NEXT: %[[WITHIN:.*]] = arith.remui %[[COLUMN]], %[[OWN]]
+// CHECK-NEXT: %[[START:.*]] = arith.muli %[[NUMBER]], %[[COLUMNS]]
+// CHECK-NEXT: %[[WITHIN:.*]] = arith.remui %[[COLUMN]], %[[COLUMNS]]
 // CHECK-NEXT: %[[FIRST:.*]] = arith.addi %[[START]], %[[WITHIN]]
-// CHECK-NEXT: %[[PART:.*]] = arith.divui %[[COLUMN]], %[[OWN]]
+// CHECK-NEXT: %[[PART:.*]] = arith.divui %[[COLUMN]], %[[COLUMNS]]
 // CHECK-NEXT: %[[WHICH:.*]] = arith.remui %[[PART]], %[[TWO]]
 // CHECK-NEXT: %[[FURTHER:.*]] = arith.muli %[[WHICH]], %[[HALF]]
 // CHECK-NEXT: %[[ROW:.*]] = arith.addi %[[FIRST]], %[[FURTHER]]

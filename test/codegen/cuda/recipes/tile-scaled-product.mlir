@@ -40,8 +40,8 @@
 // CHECK: scf.yield
 // CHECK: hova.group_wait
 // CHECK: scf.for %[[END:[a-z0-9_]+]] =
-// CHECK-NEXT: %[[OWN:.*]] = arith.addi %[[END]], %{{.*}} : index
-// CHECK-NEXT: hova.group_product %[[ROWS]][%[[OWN]]], %[[RING]]
+// CHECK-NEXT: %[[OFFSET:.*]] = arith.addi %[[END]], %{{.*}} : index
+// CHECK-NEXT: hova.group_product %[[ROWS]][%[[OFFSET]]], %[[RING]]
 module {
   func.func @main(%h: tensor<1x197x768xbf16> {hova.name = "h"}, %l: tensor<1x197x12xf32> {hova.name = "l"})
       -> (tensor<1x197x768xf32> {hova.name = "y"}) {

@@ -17,8 +17,8 @@
 // CHECK: %[[LENGTH_OF_LIST:.*]] = scf.for %seen_block = {{.*}} iter_args(%[[BEFORE:.*]] = %c0) -> (index) {
 // CHECK: memref.store %{{.*}}, %[[LIST]][%c0, %[[BEFORE]]]
 // CHECK: %[[NEXT:.*]] = arith.addi %[[BEFORE]], %c1
-// CHECK: %[[OWN:.*]] = arith.select %{{.*}}, %[[NEXT]], %[[BEFORE]]
-// CHECK: scf.yield %[[OWN]]
+// CHECK: %[[CHOSEN:.*]] = arith.select %{{.*}}, %[[NEXT]], %[[BEFORE]]
+// CHECK: scf.yield %[[CHOSEN]]
 // CHECK: scf.for %[[TURN:.*]] = %c0 to %[[LENGTH_OF_LIST]]
 // CHECK: %[[NUMBER:.*]] = memref.load %[[LIST]][%c0, %[[TURN]]]
 // CHECK: %[[BLOCK:.*]] = arith.index_cast %[[NUMBER]]
@@ -27,9 +27,9 @@
 // CHECK: hova_cpu.tile_store %[[TILE]], %[[SCORES]][%c0, %[[COLUMN]]]
 // CHECK: hova_cpu.tile_store %{{.*}}, %[[SUMS]][%c0, %c0]
 // CHECK: scf.for %[[ENTRY:.*]] = %c0 to %[[LENGTH_OF_LIST]]
-// CHECK: %[[OWN_SUM:.*]] = hova_cpu.tile_product %[[SCORES]]{{.*}}, %[[VALUE]]{{.*}} depth %c16 :
+// CHECK: %[[BLOCKSUM:.*]] = hova_cpu.tile_product %[[SCORES]]{{.*}}, %[[VALUE]]{{.*}} depth %c16 :
 // CHECK: %[[SUM:.*]] = hova_cpu.tile_load %[[SUMS]]
-// CHECK: %[[MORE:.*]] = arith.addf %[[SUM]], %[[OWN_SUM]]
+// CHECK: %[[MORE:.*]] = arith.addf %[[SUM]], %[[BLOCKSUM]]
 // CHECK: hova_cpu.tile_store %[[MORE]], %[[SUMS]]
 func.func @main(%q: tensor<1x80x16xf32>, %k: tensor<1x80x16xf32>, %v: tensor<1x80x16xf32>) -> tensor<1x80x16xf32> {
   %out = hova.kernel "lists_blocks" units<batch 1, head 2, query_block 5> (%q, %k, %v) attributes {schedule = #hova_cpu.schedule<tile = 4x32, lanes = 64, grain = 1>} {
@@ -77,8 +77,8 @@ func.func @main(%q: tensor<1x80x16xf32>, %k: tensor<1x80x16xf32>, %v: tensor<1x8
       ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index, %bias: tensor<2x80x80xf32>):
         %scale = hova.number 0.25
         %scaled = arith.mulf %raw, %scale : f32
-        %own = hova.element %bias[%head, %query, %key] : tensor<2x80x80xf32>
-        %score = arith.addf %scaled, %own : f32
+        %added = hova.element %bias[%head, %query, %key] : tensor<2x80x80xf32>
+        %score = arith.addf %scaled, %added : f32
         %kept = arith.cmpi sle, %key, %query : index
         hova.score_yield %score kept %kept
       }
@@ -184,8 +184,8 @@ func.func @main(%q: tensor<1x172x16xf32>, %k: tensor<1x172x16xf32>, %v: tensor<1
         %not_later = arith.cmpi sle, %key, %query : index
         %is_near = arith.cmpi slt, %distance, %width : index
         %kept = arith.andi %not_later, %is_near : i1
-        %own = hova.element %bias[%query, %key] : tensor<172x172xf32>
-        %score = arith.addf %raw, %own : f32
+        %added = hova.element %bias[%query, %key] : tensor<172x172xf32>
+        %score = arith.addf %raw, %added : f32
         hova.score_yield %score kept %kept
       }
       hova.yield %r : tensor<1x172x16xf32>

@@ -19,10 +19,10 @@
 // CHECK: scf.if %[[ANY]] {
 // CHECK: scf.for %[[I:.*]] = %c0 to %c4
 // CHECK: scf.if
-// CHECK: %[[OWN:.*]] = memref.load %[[MAXIMA]][%c0, %[[I]]]
+// CHECK: %[[MAXIMUM:.*]] = memref.load %[[MAXIMA]][%c0, %[[I]]]
 // CHECK: scf.for
 // CHECK: %[[SCORE:.*]] = vector.load %[[SCORES]][%[[I]],
-// CHECK: %[[SUBTRAHEND:.*]] = vector.broadcast %[[OWN]]
+// CHECK: %[[SUBTRAHEND:.*]] = vector.broadcast %[[MAXIMUM]]
 // CHECK: %[[REST:.*]] = arith.subf %[[SCORE]], %[[SUBTRAHEND]]
 // CHECK: vector.store %[[REST]], %[[SCORES]][%[[I]],
 // CHECK: memref.store %[[ZERO]], %[[MAXIMA]][%c0, %[[I]]]

@@ -88,8 +88,8 @@ func.func @main(%q: tensor<2x2x8xf32>, %k: tensor<2x16x8xf32>, %v: tensor<2x16x8
 // CHECK-SAME: %[[MASK:[^ ]*]]: memref<12x20xi8>
 // CHECK: %[[BATCH:.*]] = arith.divui %[[UNIT:.*]], %c2
 // CHECK: %[[HEAD:.*]] = arith.remui %[[UNIT]], %c2
-// CHECK: %[[OWN:.*]] = arith.addi %{{.*}}, %[[HEAD]] : index
-// CHECK: %[[FIRST:.*]] = arith.muli %[[OWN]], %c3
+// CHECK: %[[AT:.*]] = arith.addi %{{.*}}, %[[HEAD]] : index
+// CHECK: %[[FIRST:.*]] = arith.muli %[[AT]], %c3
 // CHECK: %[[ROW:.*]] = arith.addi %[[FIRST]], %{{.*}}
 // CHECK: vector.maskedload %[[MASK]][%[[ROW]], %{{.*}}]
 func.func @main(%q: tensor<2x3x8xf32>, %k: tensor<2x20x8xf32>, %v: tensor<2x20x8xf32>, %m: tensor<2x2x3x20xi1>) -> tensor<2x3x8xf32> {

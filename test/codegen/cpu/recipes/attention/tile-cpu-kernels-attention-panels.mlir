@@ -13,9 +13,9 @@
 // CHECK: hova_cpu.tile_product %{{.*}}, %[[TAIL]][%c0, %c0] depth %c8 {{.*}} -> vector<3x16xf32>
 // CHECK: hova_cpu.tile_store %{{.*}}, %[[SCORES]][%c0, %c64]
 // The halves of what the panels had join the tail.
-// CHECK: %[[OWN:.*]] = arith.select %{{.*}} : vector<16xi1>, vector<16xf32>
+// CHECK: %[[KEPT:.*]] = arith.select %{{.*}} : vector<16xi1>, vector<16xf32>
 // CHECK: %[[LOW:.*]] = vector.extract_strided_slice %[[TOP:.*]] {offsets = [0], sizes = [16]
-// CHECK: %[[ONE:.*]] = arith.maxnumf %[[OWN]], %[[LOW]]
+// CHECK: %[[ONE:.*]] = arith.maxnumf %[[KEPT]], %[[LOW]]
 // CHECK: %[[HIGH:.*]] = vector.extract_strided_slice %[[TOP]] {offsets = [16], sizes = [16]
 // CHECK: %[[BOTH:.*]] = arith.maxnumf %[[ONE]], %[[HIGH]]
 // CHECK: vector.reduction <maxnumf>, %[[BOTH]]

@@ -17,8 +17,8 @@
 // CHECK: %[[HEAD:.*]] = arith.remui %[[NEXT]], %c2
 // CHECK: %[[COLUMN:.*]] = arith.muli %[[HEAD]], %c40
 // CHECK: %[[QUERY:.*]] = arith.muli %[[BATCH]], %c7
-// CHECK: %[[OWN:.*]] = arith.minui %[[ROW:.*]], %c6
-// CHECK: %[[AT:.*]] = arith.addi %[[QUERY]], %[[OWN]]
+// CHECK: %[[LASTROW:.*]] = arith.minui %[[ROW:.*]], %c6
+// CHECK: %[[AT:.*]] = arith.addi %[[QUERY]], %[[LASTROW]]
 // CHECK: scf.for %[[LINE:.*]] = %c0 to %c40 step %c16
 // CHECK: %[[PLACE:.*]] = arith.addi %[[COLUMN]], %[[LINE]]
 // CHECK: memref.prefetch %[[Q]][%[[AT]], %[[PLACE]]], read, locality<2>, data

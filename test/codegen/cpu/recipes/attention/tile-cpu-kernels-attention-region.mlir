@@ -21,8 +21,8 @@ func.func @main(%q: tensor<1x4x16xf32>, %k: tensor<1x32x16xf32>, %b: tensor<2x35
         %last = arith.constant 31 : index
         %distance = arith.subi %query, %key : index
         %place = arith.addi %distance, %last : index
-        %own = hova.element %bias[%head, %place] : tensor<2x35xf32>
-        %score = arith.addf %raw, %own : f32
+        %added = hova.element %bias[%head, %place] : tensor<2x35xf32>
+        %score = arith.addf %raw, %added : f32
         %all = arith.constant true
         hova.score_yield %score kept %all
       }
@@ -50,8 +50,8 @@ func.func @main(%q: tensor<1x4x16xf32>, %k: tensor<1x32x16xf32>, %b: tensor<2x63
       ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index, %bias: tensor<2x63xf32>):
         %two = arith.constant 2 : index
         %place = arith.muli %key, %two : index
-        %own = hova.element %bias[%head, %place] : tensor<2x63xf32>
-        %score = arith.addf %raw, %own : f32
+        %added = hova.element %bias[%head, %place] : tensor<2x63xf32>
+        %score = arith.addf %raw, %added : f32
         %all = arith.constant true
         hova.score_yield %score kept %all
       }
@@ -81,10 +81,10 @@ func.func @main(%q: tensor<1x4x16xf32>, %k: tensor<1x32x16xf32>, %i: tensor<1x32
       %r = hova.attention %q_, %k_, %k_ captured(%i_, %b_) {heads = 2 : i64}
           : (tensor<1x4x16xf32>, tensor<1x32x16xf32>, tensor<1x32x16xf32>, tensor<1x32xi32>, tensor<2x5xf32>) -> tensor<1x4x16xf32> scores {
       ^bb0(%raw: f32, %batch: index, %head: index, %query: index, %key: index, %kinds: tensor<1x32xi32>, %bias: tensor<2x5xf32>):
-        %own_kind = hova.element %kinds[%batch, %key] {range = array<i64: 0, 5>} : tensor<1x32xi32>
-        %place = arith.index_cast %own_kind : i32 to index
-        %own = hova.element %bias[%head, %place] : tensor<2x5xf32>
-        %score = arith.addf %raw, %own : f32
+        %kind = hova.element %kinds[%batch, %key] {range = array<i64: 0, 5>} : tensor<1x32xi32>
+        %place = arith.index_cast %kind : i32 to index
+        %added = hova.element %bias[%head, %place] : tensor<2x5xf32>
+        %score = arith.addf %raw, %added : f32
         %all = arith.constant true
         hova.score_yield %score kept %all
       }
@@ -103,8 +103,8 @@ func.func @main(%q: tensor<1x4x16xf32>, %k: tensor<1x32x16xf32>, %i: tensor<1x32
 // CHECK-DAG: %[[SIZE:.*]] = arith.constant dense<9> : vector<16xi32>
 // CHECK: hova_cpu.tile_product
 // CHECK: %[[ISINSIDE:.*]] = arith.cmpi ult, %{{.*}}, %[[SIZE]] : vector<16xi32>
-// CHECK: %[[OWN:.*]] = vector.maskedload %[[BIAS]][%{{.*}}, %{{.*}}], %[[ISINSIDE]], %{{.*}}
-// CHECK: arith.addf %{{.*}}, %[[OWN]] : vector<16xf32>
+// CHECK: %[[ADDED:.*]] = vector.maskedload %[[BIAS]][%{{.*}}, %{{.*}}], %[[ISINSIDE]], %{{.*}}
+// CHECK: arith.addf %{{.*}}, %[[ADDED]] : vector<16xf32>
 func.func @main(%q: tensor<1x4x16xf32>, %k: tensor<1x32x16xf32>, %b: tensor<2x9xf32>) -> tensor<1x4x16xf32> {
   %out = hova.kernel "masks_reads_that_may_leave_a_table" units<batch 1, head 2> (%q, %k, %b) attributes {schedule = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 1>} {
   ^bb0(%q_: tensor<1x4x16xf32>, %k_: tensor<1x32x16xf32>, %b_: tensor<2x9xf32>):
@@ -115,8 +115,8 @@ func.func @main(%q: tensor<1x4x16xf32>, %k: tensor<1x32x16xf32>, %b: tensor<2x9x
         %four = arith.constant 4 : index
         %distance = arith.subi %key, %query : index
         %place = arith.addi %distance, %four : index
-        %own = hova.element %bias[%head, %place] : tensor<2x9xf32>
-        %score = arith.addf %raw, %own : f32
+        %added = hova.element %bias[%head, %place] : tensor<2x9xf32>
+        %score = arith.addf %raw, %added : f32
         %all = arith.constant true
         hova.score_yield %score kept %all
       }
