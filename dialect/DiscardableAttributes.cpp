@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialect/HovaDialect.h"
+#include "dialect/PhaseNames.h"
 #include "dialect/Ranges.h"
 #include "dialect/Site.h"
 #include "dialect/Storage.h"
@@ -55,6 +56,16 @@ bool isNarrow(Attribute value) {
 bool isFused(Attribute value) {
   auto text = dyn_cast<StringAttr>(value);
   return text && text.getValue() == "fused";
+}
+
+bool isPhase(Attribute value) {
+  auto name = dyn_cast<StringAttr>(value);
+  if (!name) {
+    return false;
+  }
+  auto *dialect = value.getContext()->getLoadedDialect<hova::HovaDialect>();
+  auto *phases = dialect->getRegisteredInterface<hova::PhaseNames>();
+  return !phases || phases->has(name.getValue());
 }
 
 using Form = bool (*)(Attribute);
@@ -154,7 +165,7 @@ constexpr StringLiteral kRowsForm =
 
 // Those of a program, and of modules and functions of it.
 constexpr Row rows[] = {
-    {"hova.phase", isText, "to be the name of a phase", "builtin.module"},
+    {"hova.phase", isPhase, "to be the name of a phase", "builtin.module"},
     {"hova.model", isText, "to be the name of a model", "builtin.module"},
     {hova::kStorageAttr, isNarrow, "to be bf16 or f16", "builtin.module"},
     {"hova.tables", isNumbers, "to be the tables of the code",

@@ -11,6 +11,8 @@
 #include "codegen/targets/Extensions.h"
 #include "codegen/targets/Registration.h"
 #include "codegen/targets/Targets.h"
+#include "dialect/HovaDialect.h"
+#include "dialect/PhaseNames.h"
 #include "mlir/IR/AsmState.h"
 #include "mlir/Pass/PassRegistry.h"
 #include "mlir/Support/FileUtilities.h"
@@ -153,6 +155,18 @@ void nameValuesByDefault() {
   }
 }
 
+/// Makes the dialect refuse a `hova.phase` that is none, as `hova compile`
+/// does.
+void registerPhaseNames(DialectRegistry &registry) {
+  registry.addExtension(+[](MLIRContext *, HovaDialect *dialect) {
+    std::vector<std::string> names;
+    for (const Phase &phase : getPhases()) {
+      names.push_back(phase.name.str());
+    }
+    dialect->addInterface<PhaseNames>(std::move(names));
+  });
+}
+
 /// Takes a name back from LLVM's code generator, which registers it in every
 /// program that links LLVM and which hova-opt does not run.
 void releaseOption(StringRef name) {
@@ -235,6 +249,7 @@ int main(int argc, char **argv) {
   registerPipelines();
   DialectRegistry registry;
   registerDialects(registry);
+  registerPhaseNames(registry);
   releaseOption("stop-after");
   releaseOption("debug-only"); // of an LLVM with assertions, which has it too
   nameValuesByDefault();

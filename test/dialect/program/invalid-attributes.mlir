@@ -9,6 +9,17 @@ module @phase attributes {hova.phase = 3 : i64} {
 
 // -----
 
+// expected-error@+1 {{expects 'hova.phase' to be the name of a phase, got "foo"}}
+module @no_phase attributes {hova.phase = "foo"} {
+}
+
+// -----
+
+module @phase_of_the_table attributes {hova.phase = "fuse"} {
+}
+
+// -----
+
 // expected-error@+1 {{expects 'hova.model' to be the name of a model, got unit}}
 module @model attributes {hova.model = unit} {
 }
