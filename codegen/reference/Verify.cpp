@@ -4,6 +4,7 @@
 #include "codegen/reference/Verify.h"
 #include "codegen/reference/Inputs.h"
 #include "codegen/reference/PlainRuns.h"
+#include "llvm/Support/FormatVariadic.h"
 #include <algorithm>
 #include <cmath>
 #include <unistd.h>
@@ -369,6 +370,22 @@ static void judge(Verdict &verdict, const VerifiedCase &tried,
   }
 }
 
+/// Of three digits, as 1.66 TB.
+static std::string memoryText(double bytes) {
+  static constexpr const char *units[] = {"GB", "TB", "PB", "EB"};
+  double number = bytes * 1e-9;
+  const char *const *unit = units;
+  // What would print as 1000 is 1 of the next.
+  for (; number >= 999.5 && unit + 1 != std::end(units); ++unit) {
+    number /= 1000;
+  }
+  return llvm::formatv(number < 9.995   ? "{0:F2} {1}"
+                       : number < 99.95 ? "{0:F1} {1}"
+                                        : "{0:F0} {1}",
+                       number, *unit)
+      .str();
+}
+
 /// Fails where this machine has less memory than `elements` in float64.
 static llvm::Error checkElements(double elements, const char *what) {
   double bytes = elements * sizeof(double);
@@ -378,9 +395,8 @@ static llvm::Error checkElements(double elements, const char *what) {
              ? llvm::Error::success()
              : llvm::createStringError(
                    std::errc::not_enough_memory,
-                   "%s take %.3g GB in float64, and this machine has %.3g GB "
-                   "of memory",
-                   what, bytes * 1e-9, most * 1e-9);
+                   "%s take %s in float64, and this machine has %s of memory",
+                   what, memoryText(bytes).c_str(), memoryText(most).c_str());
 }
 
 static double elementsOf(llvm::ArrayRef<int64_t> shape) {
