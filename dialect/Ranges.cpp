@@ -46,8 +46,8 @@ Extent SequenceRanges::extentOf(Type type) const {
   auto shaped = cast<ShapedType>(type);
   ArrayRef<int64_t> shape = shaped.getShape();
   if (!haveTokens()) {
-    return !shape.empty() && shape[0] % items == 0 ? Extent::items
-                                                   : Extent::fixed;
+    return shape.size() > 1 && shape[0] % items == 0 ? Extent::items
+                                                     : Extent::fixed;
   }
   bool hasTokens = shape.size() >= 2 && shape[0] == items && shape[1] == tokens;
   if (hasTokens && (shape.size() == 3 || shaped.getElementType().isInteger())) {

@@ -110,13 +110,43 @@ struct Buffer {
   std::vector<char> bytes;
   hova_tensor tensor;
 
-  explicit Buffer(const hova_tensor_info &info)
-      : dims(info.dims, info.dims + info.rank) {
+  Buffer(const hova_tensor_info &info, llvm::ArrayRef<int64_t> shape)
+      : dims(shape.begin(), shape.end()) {
     // A result that is not written is NaN, and no boolean.
-    bytes.resize(storedBytes(info) + 1, '\xff');
+    int64_t elements = std::accumulate(dims.begin(), dims.end(), int64_t(1),
+                                       std::multiplies<>());
+    bytes.resize(elements * elementBytes(info.dtype) + 1, '\xff');
     tensor = hova_make_tensor(info.name, static_cast<hova_dtype>(info.dtype),
-                              info.rank, dims.data(), bytes.data());
+                              static_cast<int32_t>(dims.size()), dims.data(),
+                              bytes.data());
   }
+};
+
+/// The sizes of a run, which the first input of a program with ranges says: the
+/// first axes of what is ranged.
+class Sizes {
+public:
+  Sizes(const hova_program &program, llvm::ArrayRef<HostTensor> inputs) {
+    for (uint32_t i = 0; i < program.num_inputs && axes.empty(); ++i) {
+      llvm::ArrayRef<int64_t> shape = inputs[i].getShape();
+      if (program.ranges && program.inputs[i].extent != HOVA_FIXED &&
+          static_cast<int32_t>(shape.size()) == program.inputs[i].rank) {
+        axes = shape.take_front(program.inputs[i].extent);
+      }
+    }
+  }
+
+  llvm::SmallVector<int64_t> shapeOf(const hova_tensor_info &info) const {
+    llvm::SmallVector<int64_t> shape(info.dims, info.dims + info.rank);
+    for (int32_t axis = 0; axis < info.extent; ++axis) {
+      shape[axis] =
+          axis < static_cast<int32_t>(axes.size()) ? axes[axis] : shape[axis];
+    }
+    return shape;
+  }
+
+private:
+  llvm::ArrayRef<int64_t> axes; ///< items, tokens
 };
 
 /// The values of one run, taken between kernels.
@@ -255,8 +285,10 @@ CompiledProgram::run(llvm::ArrayRef<HostTensor> inputs, int32_t threads,
                      const RunHooks &hooks) {
   std::vector<Buffer> buffers;
   std::vector<hova_tensor> given, wanted;
+  Sizes sizes(*program, inputs);
   for (uint32_t i = 0; i < program->num_inputs; ++i) {
-    Buffer &buffer = buffers.emplace_back(program->inputs[i]);
+    const hova_tensor_info &info = program->inputs[i];
+    Buffer &buffer = buffers.emplace_back(info, sizes.shapeOf(info));
     if (inputs[i].getShape() != llvm::ArrayRef<int64_t>(buffer.dims) ||
         !fill(buffer, program->inputs[i].dtype, inputs[i])) {
       return llvm::createStringError("input '%s' has another shape or type",
@@ -266,7 +298,8 @@ CompiledProgram::run(llvm::ArrayRef<HostTensor> inputs, int32_t threads,
   }
   std::vector<Buffer> results;
   for (uint32_t i = 0; i < program->num_outputs; ++i) {
-    wanted.push_back(results.emplace_back(program->outputs[i]).tensor);
+    const hova_tensor_info &info = program->outputs[i];
+    wanted.push_back(results.emplace_back(info, sizes.shapeOf(info)).tensor);
   }
   char text[1024] = "";
   hova_options options = {};
@@ -315,7 +348,9 @@ CompiledProgram::run(llvm::ArrayRef<HostTensor> inputs, int32_t threads,
   }
   llvm::SmallVector<HostTensor> outputs;
   for (auto [i, result] : llvm::enumerate(results)) {
-    outputs.push_back(readStored(result.bytes.data(), program->outputs[i]));
+    outputs.push_back(readStored(result.bytes.data(), program->outputs[i].dtype,
+                                 result.dims,
+                                 result.dims.empty() ? 1 : result.dims.back()));
   }
   return outputs;
 }

@@ -60,7 +60,8 @@ public:
   /// Runs on `inputs` (program order; ids I64, masks I1, numbers of any
   /// floating-point type, rounded to the program's) with `threads` threads. A
   /// program for a GPU has none; beyond 1 the number chooses another order of
-  /// its blocks, warps and copies, where it is emulated.
+  /// its blocks, warps and copies, where it is emulated. One with ranges runs
+  /// on any sizes in them, which its first input says.
   /// Outputs are as `readStored` has them.
   llvm::Expected<llvm::SmallVector<HostTensor>>
   run(llvm::ArrayRef<HostTensor> inputs, int32_t threads,

@@ -75,6 +75,8 @@ std::string VerifiedValue::title() const {
     return "guard of " + name;
   case Check::Meaning:
     return "kernels of " + name;
+  case Check::Sizes:
+    return "output " + name;
   }
   return name;
 }
@@ -282,7 +284,7 @@ void Verifier::compareGuarded(llvm::ArrayRef<Tensors> runs,
 }
 
 llvm::Expected<VerifiedCase> Verifier::runCase(int64_t index) {
-  VerifiedCase result{index, nameOf(kindOfCase(index)), {}};
+  VerifiedCase result{index, nameOf(kindOfCase(index)), {}, {}};
   Tensors inputs = makeInputs(program, options.seed, index, options.storage);
   // First of all: what faults there would damage this process here.
   auto guarded = runBetweenGuards(inputs, result.values);
@@ -328,6 +330,18 @@ llvm::Expected<VerifiedCase> Verifier::runCase(int64_t index) {
     subjects.push_back({Check::Output, i, model.kernelOfOutput(i),
                         (*outputs)[i], plain->outputs[i], want->outputs[i]});
   }
+  Tensors ofAnySize;
+  if (options.ranged) {
+    auto run = options.ranged->run(inputs, options.threads);
+    if (!run) {
+      return run.takeError();
+    }
+    ofAnySize = std::move(*run);
+    for (uint32_t i = 0; i < program.num_outputs; ++i) {
+      subjects.push_back({Check::Sizes, i, -1, ofAnySize[i], plain->outputs[i],
+                          want->outputs[i]});
+    }
+  }
   if (llvm::Error error = compareAll(subjects, inputs, *want, result.values)) {
     return std::move(error);
   }
@@ -353,16 +367,23 @@ llvm::Expected<VerifiedCase> Verifier::runCase(int64_t index) {
 // The verdict
 //===----------------------------------------------------------------------===//
 
-/// Adds a case to the verdict; `compared` counts elements by title.
-static void judge(Verdict &verdict, const VerifiedCase &tried,
-                  std::map<std::string, int64_t> &compared) {
+void hova::addCase(VerifyResult &verdict, const VerifiedCase &tried) {
   ++verdict.cases;
   for (const VerifiedValue &value : tried.values) {
     if (!value.comparison.within && !verdict.difference) {
       verdict.difference = value;
       verdict.caseIndex = tried.index;
       verdict.inputs = tried.inputs;
+      verdict.sizes = tried.sizes;
     }
+  }
+}
+
+/// Adds a case to the verdict; `compared` counts elements by title.
+static void judge(VerifyResult &verdict, const VerifiedCase &tried,
+                  std::map<std::string, int64_t> &compared) {
+  addCase(verdict, tried);
+  for (const VerifiedValue &value : tried.values) {
     bool measured = value.check == Check::Value || value.check == Check::Output;
     if (measured && value.comparison.elements > 0) {
       compared[value.title()] += value.comparison.compared;
@@ -429,7 +450,7 @@ static llvm::Error checkMemory(const hova_program &program) {
                        "inputs, outputs and what stands between kernels");
 }
 
-llvm::Expected<Verdict>
+llvm::Expected<VerifyResult>
 hova::verifyProgram(const VerifiedProgram &reference, CompiledProgram &compiled,
                     const VerifyOptions &options,
                     llvm::function_ref<void(const VerifiedCase &)> report) {
@@ -440,7 +461,7 @@ hova::verifyProgram(const VerifiedProgram &reference, CompiledProgram &compiled,
   if (llvm::Error error = verifier.foldWeights()) {
     return std::move(error);
   }
-  Verdict verdict;
+  VerifyResult verdict;
   std::map<std::string, int64_t> compared;
   int64_t first = options.onlyCase.value_or(0);
   int64_t end = options.onlyCase ? first + 1 : options.cases;

@@ -10,6 +10,8 @@
 // - the evaluation of the kernels with that of the imported program, in
 //   float64: where only this differs, a pass changed the meaning;
 // - one thread with two and with three, bit by bit;
+// - the outputs of a program with ranges with the evaluation of the program as
+//   it was imported for the sizes of the run;
 // - where asked for, a run in which every access out of bounds faults, with one
 //   in ordinary memory, bit by bit (GuardedRun.h).
 //
@@ -41,6 +43,10 @@ struct VerifyOptions {
   llvm::ArrayRef<GuardedLaunch> guarded;
   /// The program's type, to which inputs are rounded.
   Storage storage = Storage::F32;
+  /// The program for a range of sizes that is judged, too, by the evaluation of
+  /// the one that is verified, whose sizes are in the range. Null: there is
+  /// none.
+  CompiledProgram *ranged = nullptr;
 };
 
 /// What a value was compared with.
@@ -49,7 +55,8 @@ enum class Check {
   Output,  ///< the evaluation of the imported program
   Threads, ///< an output on several threads: on one
   Guard,   ///< an output between guard pages: without them
-  Meaning  ///< the kernels' evaluation: the imported program's
+  Meaning, ///< the kernels' evaluation: the imported program's
+  Sizes    ///< an output of a program with ranges: the evaluation of this size
 };
 
 struct VerifiedValue {
@@ -71,14 +78,17 @@ struct VerifiedCase {
   /// Those between kernels in the order in which they are computed, then the
   /// outputs.
   std::vector<VerifiedValue> values;
+  /// Of a program with ranges, as "length=13"; empty: the largest.
+  std::string sizes = {};
 };
 
-struct Verdict {
+struct VerifyResult {
   int64_t cases = 0;
   /// The first value that differs, and the case in which it does.
   std::optional<VerifiedValue> difference;
   int64_t caseIndex = 0;
   llvm::StringRef inputs;
+  std::string sizes;
   /// Values of which no element was finite in any case.
   llvm::SmallVector<std::string> neverCompared;
 
@@ -96,8 +106,11 @@ llvm::SmallVector<HostTensor> makeInputs(const hova_program &program,
 /// which would take hours to fail.
 llvm::Error checkMemory(mlir::func::FuncOp main);
 
+/// Adds a case to the verdict, as one that `verifyProgram` has run.
+void addCase(VerifyResult &verdict, const VerifiedCase &tried);
+
 /// Calls `report` with each case.
-llvm::Expected<Verdict>
+llvm::Expected<VerifyResult>
 verifyProgram(const VerifiedProgram &reference, CompiledProgram &compiled,
               const VerifyOptions &options,
               llvm::function_ref<void(const VerifiedCase &)> report);

@@ -20,7 +20,7 @@ public:
       : os(os), target(target) {}
   void begin(const VerifyOptions &options) override;
   void add(const VerifiedCase &tried) override;
-  void end(const Verdict &verdict, const Fault &fault) override;
+  void end(const VerifyResult &verdict, const Fault &fault) override;
   void abandon(llvm::StringRef) override {}
 
 private:
@@ -83,6 +83,9 @@ void VerifyTable::printOverflow(const VerifiedCase &tried) {
 
 void VerifyTable::add(const VerifiedCase &tried) {
   inputs = tried.inputs;
+  if (!tried.sizes.empty()) {
+    os << "with " << tried.sizes << "\n";
+  }
   guarded = llvm::any_of(tried.values, [](const VerifiedValue &value) {
     return value.check == Check::Guard;
   });
@@ -112,14 +115,14 @@ void VerifyTable::add(const VerifiedCase &tried) {
   for (const VerifiedValue &value : tried.values) {
     if (value.check != Check::Value && !value.comparison.within) {
       printDifference(value);
-    } else if (value.check == Check::Output) {
+    } else if (value.check == Check::Output || value.check == Check::Sizes) {
       printRow(value.title(), value.comparison);
     }
   }
   printOverflow(tried);
 }
 
-void VerifyTable::end(const Verdict &verdict, const Fault &fault) {
+void VerifyTable::end(const VerifyResult &verdict, const Fault &fault) {
   if (verdict.passed()) {
     os << "verified: " << verdict.cases
        << (verdict.cases == 1 ? " case is" : " cases are")
@@ -135,8 +138,14 @@ void VerifyTable::end(const Verdict &verdict, const Fault &fault) {
           "inputs for which it is\n";
     return;
   }
-  os << "differs: " << verdict.difference->title() << "\n"
-     << "  in case " << verdict.caseIndex << " (" << verdict.inputs
+  os << "differs: " << verdict.difference->title() << "\n";
+  if (!verdict.sizes.empty()) {
+    os << "  with " << verdict.sizes << " (" << verdict.inputs << ") of seed "
+       << seed << "; the program of these sizes alone: --set "
+       << llvm::join(llvm::split(verdict.sizes, ", "), " --set ") << "\n";
+    return;
+  }
+  os << "  in case " << verdict.caseIndex << " (" << verdict.inputs
      << ") of seed " << seed << "; again with --case=" << verdict.caseIndex
      << " --seed=" << seed << "\n";
   if (!fault.recipes.empty()) {
@@ -175,6 +184,8 @@ static llvm::StringRef nameOf(Check check) {
     return "guard";
   case Check::Meaning:
     return "meaning";
+  case Check::Sizes:
+    return "sizes";
   }
   return "";
 }
@@ -215,7 +226,7 @@ public:
       : program(program), target(target), os(os) {}
   void begin(const VerifyOptions &options) override;
   void add(const VerifiedCase &tried) override;
-  void end(const Verdict &verdict, const Fault &fault) override;
+  void end(const VerifyResult &verdict, const Fault &fault) override;
   void abandon(llvm::StringRef why) override;
 
 private:
@@ -246,6 +257,9 @@ void VerifyJson::add(const VerifiedCase &tried) {
   json->object([&] {
     json->attribute("case", tried.index);
     json->attribute("inputs", tried.inputs);
+    if (!tried.sizes.empty()) {
+      json->attribute("sizes", tried.sizes);
+    }
     json->attributeArray("values", [&] {
       for (const VerifiedValue &value : tried.values) {
         json->value(toJson(program, value));
@@ -263,13 +277,16 @@ void VerifyJson::abandon(llvm::StringRef why) {
   os << "\n";
 }
 
-void VerifyJson::end(const Verdict &verdict, const Fault &fault) {
+void VerifyJson::end(const VerifyResult &verdict, const Fault &fault) {
   json->arrayEnd();
   json->attributeEnd();
   json->attribute("verified", verdict.passed());
   if (verdict.difference) {
     llvm::json::Object difference = toJson(program, *verdict.difference);
     difference["case"] = verdict.caseIndex;
+    if (!verdict.sizes.empty()) {
+      difference["sizes"] = verdict.sizes;
+    }
     for (auto [name, text] :
          {std::pair("pass", &fault.pass), std::pair("layer", &fault.layer),
           std::pair("recipes", &fault.recipes),

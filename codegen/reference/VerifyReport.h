@@ -32,7 +32,7 @@ public:
   virtual ~VerifyWriter() = default;
   virtual void begin(const VerifyOptions &options) = 0;
   virtual void add(const VerifiedCase &tried) = 0;
-  virtual void end(const Verdict &verdict, const Fault &fault) = 0;
+  virtual void end(const VerifyResult &verdict, const Fault &fault) = 0;
   /// In the place of `end`, where a case could not be tried.
   virtual void abandon(llvm::StringRef why) = 0;
 };

@@ -40,11 +40,12 @@ private:
   std::string checkScores(AttentionOp op) const;
   bool isKnownNumber(AttentionOp op, OpOperand &use) const;
   bool readsItem(AttentionOp op, OpOperand &index, int64_t axis) const;
-  /// Entries of the first axis for each item; 0 where it has other ones.
+  /// Entries of the first axis for each item; 0 where it has other ones, or is
+  /// the only one: a row of columns is one of all.
   int64_t entriesOf(Value value) const {
     ArrayRef<int64_t> shape = shapeOf(value);
-    return shape.empty() || shape[0] % ranges.items ? 0
-                                                    : shape[0] / ranges.items;
+    bool areOfItems = shape.size() > 1 && shape[0] % ranges.items == 0;
+    return areOfItems ? shape[0] / ranges.items : 0;
   }
 
   FunctionOpInterface main;

@@ -10,24 +10,41 @@
 #include "dialect/program/ProgramOps.h"
 #include "dialect/score/ScoreOps.h"
 #include "dialect/token/TokenOps.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 
 namespace hova {
 
-Extent extentOf(Value value) {
-  auto argument = dyn_cast<BlockArgument>(value);
-  auto kernel = argument
-                    ? dyn_cast<KernelOp>(argument.getOwner()->getParentOp())
-                    : KernelOp();
-  if (kernel) {
-    return extentOf(kernel.getInputs()[argument.getArgNumber()]);
+/// `seen` has what is known not to depend on them, or is being asked for.
+static bool dependsOnInputs(Value value, DenseSet<Value> &seen) {
+  if (!seen.insert(value).second) {
+    return false;
   }
-  Operation *op =
-      argument ? argument.getOwner()->getParentOp() : value.getDefiningOp();
+  auto depends = [&](Value other) { return dependsOnInputs(other, seen); };
+  if (auto argument = dyn_cast<BlockArgument>(value)) {
+    Operation *parent = argument.getOwner()->getParentOp();
+    auto kernel = dyn_cast<KernelOp>(parent);
+    return kernel ? depends(kernel.getInputs()[argument.getArgNumber()])
+                  : isa<FunctionOpInterface>(parent);
+  }
+  auto result = cast<OpResult>(value);
+  return TypeSwitch<Operation *, bool>(result.getOwner())
+      .Case<KernelOp, StageOp>([&](auto op) {
+        return depends(op.getComputed(result.getResultNumber()));
+      })
+      .Default([&](Operation *op) {
+        return llvm::any_of(op->getOperands(), depends);
+      });
+}
+
+Extent extentOf(Value value) {
+  Operation *op = value.getParentBlock()->getParentOp();
   std::optional<SequenceRanges> ranges = SequenceRanges::readFrom(op);
-  return ranges && !isa<WeightOp, ImageWeightOp>(op)
-             ? ranges->extentOf(value.getType())
+  Extent extent = ranges ? ranges->extentOf(value.getType()) : Extent::fixed;
+  DenseSet<Value> seen;
+  return extent != Extent::fixed && dependsOnInputs(value, seen)
+             ? extent
              : Extent::fixed;
 }
 

@@ -181,9 +181,9 @@ void Elaborator::checkRangeOfItems() {
         program->inputs.begin(), program->inputs.end(),
         [&](const ProgramInput &other) { return other.name == input.name; });
     bool isThere = found != program->inputs.end();
-    if (isThere && (input.shape.empty() || !areItems(input.shape[0]))) {
+    if (isThere && (input.shape.size() < 2 || !areItems(input.shape[0]))) {
       error(*input.node, "beside a range of items every input has them as its "
-                         "first axis");
+                         "first axis, and another one");
       return;
     }
   }

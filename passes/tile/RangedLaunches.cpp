@@ -19,13 +19,14 @@ static StringRef extentOfUnits(KernelOp kernel) {
   if (!SequenceRanges::readFrom(kernel) || division == Division::columnStrips) {
     return "";
   }
-  if (!SequenceRanges::ofTokens(kernel)) {
-    return "items"; // each of which has as many units
+  Value result = firstOf(kernel)->getResult(0);
+  Extent extent = extentOf(result);
+  if (extent == Extent::fixed) {
+    return ""; // of weights alone
   }
   // Those inside of rows, as heads, are each of an item; so are rows of tokens.
-  Value result = firstOf(kernel)->getResult(0);
   bool isTokens = division == Division::rows && shapeOf(result).size() == 3 &&
-                  extentOf(result) == Extent::tokens;
+                  extent == Extent::tokens;
   return isTokens ? "tokens" : "items";
 }
 

@@ -222,6 +222,11 @@ INSTANTIATE_TEST_SUITE_P(
                   R"("items": {"min": 1, "max": 6})",
                   R"("x": {"shape": ["items", 8]}, "z": {"shape": [6, 8]})"),
               {},
+              "beside a range of items every input has them as its first axis, "
+              "and another one"},
+        Wrong{described(R"("items": {"min": 1, "max": 6})",
+                        R"("x": {"shape": ["items"]})"),
+              {},
               "beside a range of items every input has them as its first axis"},
         Wrong{described(R"("items": {"min": 1, "max": 6})",
                         R"("x": {"shape": ["2*items", 8]})"),

@@ -110,8 +110,8 @@ def test_memory_of_a_gpu_is_made_where_the_inputs_are(monkeypatch):
 
 
 def test_a_program_is_loaded_as_by_load():
-    (_, *own), (_, *others) = (inspect.signature(function).parameters.values() for function in (hova.Program.load, hova.load))
-    assert own == others
+    (_, *of_method), (_, *of_function) = (inspect.signature(function).parameters.values() for function in (hova.Program.load, hova.load))
+    assert of_method == of_function
 
 
 def test_a_model_is_sent_and_loads_its_file_there(program, tmp_path):

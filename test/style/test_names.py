@@ -48,6 +48,21 @@ def is_possessive(name):
     return not SENTENCE.search(name) and "own" in {word.lower() for word in WORD.findall(name)}
 
 
+TYPE = re.compile(r"^(?:struct|class) (\w+)(?: final)?(?: :[^;{]*)? \{", re.MULTILINE)
+
+
+def test_types_of_one_name_are_one():
+    """Two of one namespace share what the compiler makes of each, such as destructors, and whichever is linked first is of both."""
+    headers = {}
+    for path in files(".h"):
+        namespace = re.search(r"^namespace ([\w:]+) \{", text(path), re.MULTILINE)
+        if namespace:
+            for name in TYPE.findall(text(path)):
+                headers.setdefault((namespace[1], name), []).append(str(path))
+    assert len(headers) > 100
+    assert {name: paths for name, paths in headers.items() if len(paths) > 1} == {}
+
+
 def test_no_name_is_a_possessive():
     found = {path.as_posix(): sorted(filter(is_possessive, names(path))) for path in files(".c", ".cpp", ".h", ".js", ".py")}
     assert len(found) > 500

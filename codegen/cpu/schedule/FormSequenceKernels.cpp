@@ -244,10 +244,11 @@ static SmallVector<Region> findRegions(Block &block) {
 // Kernels
 //===----------------------------------------------------------------------===//
 
-/// As many groups of up to four sequences as there are, all alike.
-static int64_t countGroups(int64_t sequences) {
+/// As many groups of up to four sequences as there are, all alike, and none of
+/// several of `items` items.
+static int64_t countGroups(int64_t sequences, int64_t items) {
   int64_t group = CpuFacts::groupSequences;
-  while (sequences % group != 0) {
+  while (sequences / items % group != 0) {
     group /= 2;
   }
   return sequences / group;
@@ -259,7 +260,7 @@ static bool isReadOutside(const Region &region, Operation *op) {
   });
 }
 
-static void formKernel(const Region &region) {
+static void formKernel(const Region &region, int64_t items) {
   llvm::SetVector<Value> inputs;
   SmallVector<Value> results;
   for (Operation *op : region.ops) {
@@ -278,7 +279,7 @@ static void formKernel(const Region &region) {
   auto kernel = KernelOp::create(
       builder, namesake->getLoc(), ValueRange(results).getTypes(),
       path.empty() ? "main" : path, inputs.getArrayRef(),
-      sequenceUnits(builder.getContext(), countGroups(region.sequences)),
+      sequenceUnits(builder.getContext(), countGroups(region.sequences, items)),
       ArrayAttr(), ArrayAttr(), ScheduleAttrInterface());
   Block &body = kernel.getBody().emplaceBlock();
   IRMapping mapping;
@@ -311,6 +312,13 @@ struct FormSequenceKernelsPass final
     if (!main || main.isExternal() || SequenceRanges::ofTokens(main)) {
       return;
     }
+    // A run may have one item, whose only sequence has no such kernel: with
+    // more it would be another one, of other bits.
+    std::optional<SequenceRanges> ranges = SequenceRanges::readFrom(main);
+    int64_t items = ranges ? ranges->items : 1;
+    auto hasSeveral = [&](int64_t sequences) {
+      return !ranges || (sequences % items == 0 && sequences > items);
+    };
     Block &block = main.getBody().front();
     bool any = false;
     for (Operation &op : block) {
@@ -319,9 +327,9 @@ struct FormSequenceKernelsPass final
       }
     }
     for (Region &region : findRegions(block)) {
-      if (region.isWorthAKernel()) {
+      if (region.isWorthAKernel() && hasSeveral(region.sequences)) {
         region.keepSlicesInside();
-        formKernel(region);
+        formKernel(region, items);
         any = true;
       }
     }

@@ -125,6 +125,22 @@ TEST_F(VerifyTest, finds_kernels_that_mean_something_else) {
   EXPECT_TRUE(reports("differs: kernels of y\n")) << report;
 }
 
+TEST_F(VerifyTest, judges_a_program_of_any_size_by_the_same_evaluation) {
+  auto load = [](const char *file) {
+    auto program = CompiledProgram::load(file, "by_hand");
+    EXPECT_TRUE(static_cast<bool>(program));
+    return program;
+  };
+  auto right = load(HOVA_TEST_PROGRAMS "/libby_hand_4.so");
+  options.ranged = &*right;
+  EXPECT_TRUE(verify(0)) << report;
+  auto wrong = load(HOVA_TEST_PROGRAMS "/libby_hand_1.so");
+  options.ranged = &*wrong;
+  report.clear();
+  EXPECT_FALSE(verify(0));
+  EXPECT_TRUE(reports("differs: output y\n")) << report;
+}
+
 TEST(CompiledProgram, says_which_function_is_missing) {
   auto compiled =
       CompiledProgram::load(HOVA_TEST_PROGRAMS "/libby_hand_0.so", "other");

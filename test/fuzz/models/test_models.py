@@ -30,6 +30,13 @@ def test_a_random_model_equals_numpy(seed, tmp_path):
     assert Trial.draw(seed).run(tmp_path) is None
 
 
+@pytest.mark.parametrize("seed", [10, 40, 189])
+def test_a_random_model_takes_any_number_of_items(seed, tmp_path):
+    """Of those above, a tenth do, and are run with fewer."""
+    trial = Trial.draw(seed)
+    assert trial.items and trial.run(tmp_path) is None and trial.ranged
+
+
 # Slices of one product that are added, slices that begin at an odd column, one head beside all, a slice of a slice alone.
 GPU_MODELS = [*range(100), 1079, 1175, 1538, 990329]
 

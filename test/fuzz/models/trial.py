@@ -74,6 +74,7 @@ class Trial:
     divide: bool = False
     checkpoint: bool = False
     target: str = "cpu"
+    items: bool = False  # whether a program for any number of items is made, too
 
     @classmethod
     def draw(cls, seed, **fixed):
@@ -90,6 +91,7 @@ class Trial:
             "divide": rng.random() < 0.5,
             "checkpoint": rng.random() < 0.2,
         }
+        drawn["items"] = fixed.get("target", "cpu") == "cpu" and rng.random() < 0.3
         if fixed.get("target", "cpu") != "cpu":
             drawn["dtype"] = rng.choice(["f32", "bf16", "bf16", "f16"])
         # The front end sees the file, so only what survives JSON is kept.
@@ -162,7 +164,7 @@ class Trial:
         """None if all is well, else a Verdict. `folder` keeps what was used.
 
         Where the target has no code for the model, and says so, `refused` is the reason."""
-        self.refused = ""
+        self.refused = self.ranged = ""
         inputs, want, plains, weights = self.reference()
         self.save(folder)
         for name, value in inputs.items():
@@ -199,7 +201,40 @@ class Trial:
         if verdict and verdict.kind.startswith("numbers"):
             plains = self.reference(DECIDING_RUNS)[2]
             verdict = self._judge(outputs, want, plains)
+        if not verdict and self.items:
+            verdict = self._run_with_items(folder, inputs, options, (want, plains))
         return verdict
+
+    def _run_with_items(self, folder, inputs, options, references):
+        """The same where the number of items is a range up to that of the inputs: all of them, and some of the first,
+        each of which has the bits that it has beside the others. `ranged` says whether hova takes the range."""
+        counts = {len(value) for value in inputs.values()}
+        if len(counts) != 1 or not (most := counts.pop()) > 1:
+            return None
+        folder = folder / "items"
+        description = json.loads((folder.parent / "model.json").read_text())
+        description.setdefault("parameters", {})["any_items"] = {"min": 1, "max": most}
+        for entry in description["inputs"].values():
+            entry["shape"][0] = "any_items"
+        replace(self, description=description).save(folder)
+        if call(HOVA, "check", folder / "model.json", *(o for o in options if str(o).startswith("--set"))).returncode:
+            return None
+        self.ranged = "ranged"
+        done = call(HOVA, "compile", folder / "model.json", *options, "-o", folder / "program")
+        if done.returncode:
+            return failed("compiling for a range", done)
+        outputs = {}
+        for run in (1, 2):
+            count = most if run == 1 else random.Random(self.seed).randrange(1, most)
+            for name, value in inputs.items():
+                np.save(folder / f"{name}.npy", value[:count])
+            outputs[run] = self.execute(folder, inputs, run)
+            if isinstance(outputs[run], Verdict):
+                return outputs[run]
+        for name, value in outputs[2].items():
+            if bits(value) != bits(outputs[1][name][: len(value)]):
+                return Verdict("items", f"output {name} of {count} items has other bits than beside {most - count} more")
+        return self._judge({1: outputs[1], 2: outputs[1]}, *references)
 
     def execute(self, folder, inputs, run):
         """The outputs by name, or a Verdict if there are none. `run` is also how many threads there are.

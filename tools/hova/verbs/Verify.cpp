@@ -6,28 +6,18 @@
 
 #include "codegen/reference/ChangingPass.h"
 #include "codegen/reference/VerifyReport.h"
-#include "mlir/Pass/PassManager.h"
-#include "passes/normalize/Passes.h"
 #include "tools/hova/guard/Guard.h"
 #include "tools/hova/output/Files.h"
 #include "tools/hova/session/CompileSettings.h"
 #include "tools/hova/session/TemporaryProgram.h"
 #include "tools/hova/verbs/Verbs.h"
+#include "tools/hova/verbs/VerifySizes.h"
 
 using namespace mlir;
 
 namespace hova::tool {
 
 namespace {
-
-/// The imported program with storage explicit inside of compound operations.
-OwningOpRef<ModuleOp> makePlain(Session &session) {
-  OwningOpRef<ModuleOp> plain = cast<ModuleOp>(session.imported()->clone());
-  PassManager manager(&session.context());
-  manager.addNestedPass<func::FuncOp>(createDecomposeCompoundPass());
-  manager.addNestedPass<func::FuncOp>(createNormalizeStoragePass());
-  return succeeded(manager.run(*plain)) ? std::move(plain) : nullptr;
-}
 
 constexpr uint64_t kMostCases = 1000000;
 /// Without this pass every operation is a kernel of its own.
@@ -73,9 +63,10 @@ struct Arithmetic {
 class Verification {
 public:
   Verification(Session &session, CompileOptions &compileOptions,
-               const VerifyOptions &options, bool guard, Arithmetic arithmetic)
+               const VerifyOptions &options, bool guard, Arithmetic arithmetic,
+               const SizeVerification &sizes)
       : session(session), compileOptions(compileOptions), options(options),
-        guard(guard), arithmetic(arithmetic) {}
+        guard(guard), arithmetic(arithmetic), sizes(sizes) {}
 
   /// The exit status.
   int run(bool json);
@@ -83,32 +74,27 @@ public:
 private:
   using Report = llvm::function_ref<void(const VerifiedCase &)>;
 
-  llvm::Expected<Verdict> compare(CompiledModule &compiled,
-                                  CompiledProgram &program,
-                                  const VerifyOptions &how, Report report);
-  Fault findFault(const Verdict &verdict, const CompiledProgram &program);
-  std::string lookInside(const Verdict &verdict);
+  llvm::Expected<VerifyResult> compare(CompiledModule &compiled,
+                                       CompiledProgram &program,
+                                       const VerifyOptions &how, Report report);
+  Fault findFault(const VerifyResult &verdict, const CompiledProgram &program);
+  std::string lookInside(const VerifyResult &verdict);
 
   Session &session;
   CompileOptions &compileOptions;
   const VerifyOptions &options;
   bool guard;
   Arithmetic arithmetic;
+  const SizeVerification &sizes;
   OwningOpRef<ModuleOp> plain;
 };
 
-llvm::Expected<Verdict> Verification::compare(CompiledModule &compiled,
-                                              CompiledProgram &program,
-                                              const VerifyOptions &how,
-                                              Report report) {
-  VerifiedProgram reference;
-  reference.imported = session.imported().lookupSymbol<func::FuncOp>("main");
-  reference.plain =
-      plain ? plain->lookupSymbol<func::FuncOp>("main") : reference.imported;
-  reference.kernels = compiled.assigned->lookupSymbol<func::FuncOp>("main");
-  reference.foldingFunction =
-      compiled.assigned->lookupSymbol<func::FuncOp>("weights");
-  reference.weights = session.weights();
+llvm::Expected<VerifyResult> Verification::compare(CompiledModule &compiled,
+                                                   CompiledProgram &program,
+                                                   const VerifyOptions &how,
+                                                   Report report) {
+  VerifiedProgram reference =
+      referenceOf(session, plain ? *plain : ModuleOp(), compiled);
   VerifyOptions options = how;
   std::vector<GuardedLaunch> launches;
   if (guard) {
@@ -120,7 +106,7 @@ llvm::Expected<Verdict> Verification::compare(CompiledModule &compiled,
 
 /// What the same case says of the program in which every operation is a kernel
 /// of its own.
-std::string Verification::lookInside(const Verdict &verdict) {
+std::string Verification::lookInside(const VerifyResult &verdict) {
   CompileOptions unfused = compileOptions;
   unfused.dumpDirectory.clear();
   unfused.passes.without.push_back(kFuseKernels.str());
@@ -144,14 +130,15 @@ std::string Verification::lookInside(const Verdict &verdict) {
                "differs is how they are put together";
 }
 
-Fault Verification::findFault(const Verdict &verdict,
+Fault Verification::findFault(const VerifyResult &verdict,
                               const CompiledProgram &program) {
   Fault fault;
   // Races and accesses out of bounds have no pass whose results differ, and of
   // a dump, it may be what was edited.
   if (!verdict.difference || session.dump() ||
       verdict.difference->check == Check::Threads ||
-      verdict.difference->check == Check::Guard) {
+      verdict.difference->check == Check::Guard ||
+      verdict.difference->check == Check::Sizes) {
     return fault;
   }
   const hova_program &description = program.description();
@@ -195,14 +182,22 @@ int Verification::run(bool json) {
   program.program->setSums(arithmetic.sums);
   program.program->setApproximations(arithmetic.approximations);
   bool begun = false;
-  llvm::Expected<Verdict> verdict = compare(compiled, *program.program, options,
-                                            [&](const VerifiedCase &tried) {
-                                              if (!begun) {
-                                                writer->begin(options);
-                                                begun = true;
-                                              }
-                                              writer->add(tried);
-                                            });
+  auto report = [&](const VerifiedCase &tried) {
+    if (!begun) {
+      writer->begin(options);
+      begun = true;
+    }
+    writer->add(tried);
+  };
+  llvm::Expected<VerifyResult> verdict =
+      compare(compiled, *program.program, options, report);
+  bool isOfAnySize = program.program->description().ranges != nullptr;
+  if (verdict && verdict->passed() && isOfAnySize && !options.onlyCase &&
+      !session.dump()) {
+    if (llvm::Error error = sizes.run(*program.program, *verdict, report)) {
+      verdict = std::move(error);
+    }
+  }
   if (!verdict) {
     llvm::Error error = verdict.takeError();
     if (begun) {
@@ -265,8 +260,9 @@ int runVerify(Arguments &arguments) {
   if (arguments.failed()) {
     return *arguments.failed();
   }
+  SizeVerification sizes(arguments, modelOptions, options, verifyOptions);
   return trace.finish(
-      Verification(session, options, verifyOptions, guard, arithmetic)
+      Verification(session, options, verifyOptions, guard, arithmetic, sizes)
           .run(json));
 }
 
