@@ -56,7 +56,7 @@ def test_types_of_one_name_are_one():
     headers = {}
     for path in files(".h"):
         namespace = re.search(r"^namespace ([\w:]+) \{", text(path), re.MULTILINE)
-        if namespace:
+        if namespace and not path.as_posix().startswith("test/"):
             for name in TYPE.findall(text(path)):
                 headers.setdefault((namespace[1], name), []).append(str(path))
     assert len(headers) > 100
