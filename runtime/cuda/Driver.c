@@ -378,6 +378,12 @@ static hova_status prepare_kernel(hova_gpu *gpu, uint32_t number,
         *function, DRIVER_DYNAMIC_SHARED_BYTES, (int)kernel->shared_bytes);
   }
   if (result == 0) {
+    // As much for all kernels of a run: a multiprocessor that has to divide its
+    // memory anew waits until nothing runs on it.
+    result =
+        driver->set_function_attribute(*function, DRIVER_SHARED_CARVEOUT, 100);
+  }
+  if (result == 0) {
     return HOVA_OK;
   }
   hova_error reason = {HOVA_OK, ""};

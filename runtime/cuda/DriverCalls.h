@@ -52,6 +52,7 @@ enum driver_number {
   DRIVER_MOST_THREADS = 0,
   DRIVER_STATIC_SHARED_BYTES = 1,
   DRIVER_DYNAMIC_SHARED_BYTES = 8,
+  DRIVER_SHARED_CARVEOUT = 9, ///< in percent of what there is
   // CUjit_option
   DRIVER_ERROR_LOG = 5,
   DRIVER_ERROR_LOG_BYTES = 6,

@@ -65,6 +65,7 @@ static call check_call(const CUDA_KERNEL_NODE_PARAMS *made, const char *name) {
          name, "the block is no block");
   demand((int)made->sharedMemBytes <= function->dynamic_shared, name,
          "more shared memory than was asked for");
+  demand(function->carveout == 100, name, "another share of shared memory");
   call checked = {
       .kernel = function->function,
       .grid = {made->gridDimX, made->gridDimY, made->gridDimZ},
@@ -295,6 +296,7 @@ STAND_IN CUresult cuModuleGetFunction(CUfunction *function, CUmodule module,
   object *made = make(FUNCTION, owner);
   made->function = found;
   made->dynamic_shared = COMMON_SHARED;
+  made->carveout = -1;
   *function = (CUfunction)(void *)made;
   return CODE(0);
 }
@@ -312,9 +314,15 @@ STAND_IN CUresult cuFuncSetAttribute(CUfunction function,
                                      CUfunction_attribute attribute,
                                      int value) {
   ENTER(true);
-  demand(attribute == 8, __func__, "attribute");
+  object *of = find(function, FUNCTION, __func__);
+  demand(attribute == 8 || attribute == 9, __func__, "attribute");
+  if (attribute == 9) {
+    demand(value >= 0 && value <= 100, __func__, "percent");
+    of->carveout = value;
+    return CODE(0);
+  }
   demand(value >= 0 && value <= most_shared(), __func__, "bytes");
-  find(function, FUNCTION, __func__)->dynamic_shared = value;
+  of->dynamic_shared = value;
   return CODE(0);
 }
 

@@ -56,7 +56,7 @@ typedef struct object {
   char *memory;
   size_t bytes;
   const kernel *function;
-  int dynamic_shared;
+  int dynamic_shared, carveout;
   struct object *before; ///< of a node
   call call;
   double ms; ///< of an event; negative: has not happened

@@ -21,6 +21,7 @@ unsigned cuModuleLoadDataEx(void **module, const void *image, unsigned count,
                             unsigned *options, void **values);
 unsigned cuModuleUnload(void *module);
 unsigned cuModuleGetFunction(void **function, void *module, const char *name);
+unsigned cuFuncSetAttribute(void *function, unsigned attribute, int value);
 unsigned cuLaunchKernel(void *function, unsigned grid_x, unsigned grid_y,
                         unsigned grid_z, unsigned block_x, unsigned block_y,
                         unsigned block_z, unsigned shared, void *stream,
@@ -49,6 +50,7 @@ struct Application {
     cuMemAlloc_v2(&memory, 256);
     cuModuleLoadDataEx(&module, kText, 0, nullptr, nullptr);
     cuModuleGetFunction(&function, module, "spread");
+    cuFuncSetAttribute(function, /*carveout=*/9, 100);
     cuGraphCreate(&graph, 0);
     cuGraphInstantiateWithFlags(&exec, graph, 0);
   }
@@ -108,6 +110,12 @@ const std::vector<Misuse> kMisuses = {
      "cuLaunchKernel: the grid is no grid"},
     {"no_block", [](Application &a) { a.launch(1, 1025, 0, a.memory); },
      "cuLaunchKernel: the block is no block"},
+    {"another_share_of_shared_memory",
+     [](Application &a) {
+       cuFuncSetAttribute(a.function, /*carveout=*/9, 50);
+       a.launch(1, 32, 0, a.memory);
+     },
+     "cuLaunchKernel: another share of shared memory"},
     {"argument_of_the_host",
      [](Application &a) {
        a.launch(1, 32, 0, reinterpret_cast<uintptr_t>(kHost));
