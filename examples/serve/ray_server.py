@@ -4,9 +4,10 @@
 
 usage: ray_server.py LIBRARY.so [--actors N] [--cores N] [--port N]
 
-The library is what hova compiled with --emit=lib for a batch of any size; its one input and its one
-output have the batch as first axis. A request is an item as .npy, by POST; the answer is its result
-as .npy. Needs the package of hova, NumPy and ray[serve].
+The library is what hova compiled with --emit=lib for a range of items (--set batch=1..8), which may be
+texts of any length (--set length=1..512), or for one batch; its one input and its one output have the
+items as first axis. A request is an item as .npy, by POST; the answer is its result as .npy. Needs the
+package of hova, NumPy and ray[serve].
 """
 
 import argparse
@@ -37,25 +38,38 @@ class Actor:
         self.model = hova.load(library, threads=cores)
         (self.input,) = self.model.inputs
         (self.output,) = self.model.outputs
-        self.batch = np.zeros(self.input.shape, self.input.dtype)
+        # Of a library for one batch.
+        self.batch = None if self.model.ranges else np.zeros(self.input.shape, self.input.dtype)
         self.runs = 0
         self.gather.set_max_batch_size(self.input.shape[0])
 
     @serve.batch(batch_wait_timeout_s=PATIENCE_S)
     async def gather(self, items: list[np.ndarray]) -> list[np.ndarray]:
-        """Runs what has come together. The places that are left hold older items: the result of an item
-        depends on nothing but the item."""
-        self.batch[: len(items)] = items
+        """Runs what has come together, and nothing else, items of any length side by side. In a library for
+        one batch the places that are left hold older items: the result of an item depends on nothing but
+        the item."""
         self.runs += 1
+        given = items
+        if self.batch is not None:
+            self.batch[: len(items)] = items
+            given = self.batch
         # Requests are gathered while the model runs: it needs no lock of the interpreter.
-        results = await asyncio.to_thread(self.model, self.batch)
+        results = await asyncio.to_thread(self.model, given)
         return list(results[self.output.name][: len(items)])
+
+    def fits(self, item: np.ndarray) -> bool:
+        shape, axes = self.input.shape[1:], self.input.axes[1:] or ("",) * (len(self.input.shape) - 1)
+        if item.dtype != self.input.dtype or item.ndim != len(shape):
+            return False
+        least, most = self.model.ranges["tokens"] if "tokens" in axes else (0, 0)
+        return all(least <= size <= most if axis == "tokens" else size == wanted for size, wanted, axis in zip(item.shape, shape, axes))
 
     async def infer(self, item: np.ndarray) -> np.ndarray:
         """For callers in Python, by a handle of Ray. ValueError: the item does not fit the model."""
-        expected = self.input.shape[1:]
-        if item.shape != expected or item.dtype != self.input.dtype:
-            raise ValueError(f"expects {self.input.dtype}{list(expected)}, got {item.dtype}{list(item.shape)}")
+        if not self.fits(item):
+            largest = list(self.input.shape[1:])
+            most = "at most " if "tokens" in self.input.axes else ""
+            raise ValueError(f"expects {most}{self.input.dtype}{largest}, got {item.dtype}{list(item.shape)}")
         return await self.gather(item)
 
     async def __call__(self, request: Request) -> Response:

@@ -83,6 +83,7 @@ MODELS = {
     "rotations": encoder({"cosines": "cosines", "sines": "sines", "key_valid": "mask"}, [], {"y": "encoder"}, ROTATIONS, **MASK),
     "causal rotations": encoder({"cosines": "cosines", "sines": "sines", "causal": True, "key_value_heads": 1}, [], {"y": "encoder"}, ROTATIONS),
     "buckets of distances": encoder({"score": "score + distances[bucket[key - query + largest(length) - 1], head]"}, [], {"y": "encoder"}, BUCKETS),
+    "heads and channels weighed": encoder({"horizontal": True, "vertical": True}, [], {"y": "encoder"}),
     "weights without softmax": encoder({"score": "max(score, 0)", "normalize": "sum"}, [], {"y": "encoder"}),
 }
 WAYS = {"native": (), "bf16": ("--dtype=bf16",), "x86-64-v3": ("--march=x86-64-v3",), "x86-64-v3 f16": ("--march=x86-64-v3", "--dtype=f16")}
@@ -143,7 +144,7 @@ def same(found, expected):
 
 def test_items_are_what_they_are_alone(case):
     random = np.random.default_rng(3)
-    lengths = [1, 13, 34, 64, LENGTH]
+    lengths = [1, 5, 13, 34, 64, LENGTH]
     for threads in (1, 3, 16):
         model = hova.load(case.library, threads=threads)
         for _ in range(4):

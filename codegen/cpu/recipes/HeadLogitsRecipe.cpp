@@ -49,7 +49,7 @@ static LogicalResult emit(KernelEmitter &e, HeadLogitsOp op) {
     }
     e.store(sum, result, {block.row, head, block.height});
   };
-  RowBlockSizes rows(staticSize(shift.drop_back()), e.schedule);
+  RowBlockSizes rows(e, staticSize(shift.drop_back()));
   forEachRowBlock(e, "rows", e.begin, e.end, rows.heights,
                   [&](const RowBlock &block) {
                     e.forLoop("heads", op.getHeads(),

@@ -99,8 +99,7 @@ struct LinearLoops {
   int64_t interleave = panels.getElementType().isInteger() ? 2 : 1;
   int64_t depth = shapeOf(op.getX()).back();
   Chunks kBlocks{depth, schedule.kBlock};
-  RowBlockSizes rows{staticSize(shape.drop_back()), schedule,
-                     /*ofAnyNumber=*/e.getRanges().has_value()};
+  RowBlockSizes rows{e, staticSize(shape.drop_back())};
   bool dividesRows = schedule.division == Division::rows; ///< or panels
   Expr beginRow = dividesRows ? e.begin : e.index(0);
   Expr endRow =

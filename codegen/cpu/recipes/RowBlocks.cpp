@@ -18,6 +18,9 @@ static int64_t nextShares(int64_t units, int64_t count) {
   return rest ? std::min(next, (units - 1) / rest + 1) : next;
 }
 
+RowBlockSizes::RowBlockSizes(const KernelEmitter &e, int64_t rows)
+    : RowBlockSizes(rows, e.schedule, e.getRanges().has_value()) {}
+
 RowBlockSizes::RowBlockSizes(int64_t rows, const CpuSchedule &schedule,
                              bool ofAnyNumber)
     : fewest(ofAnyNumber ? CpuFacts::fewestRowBlocks : rows) {

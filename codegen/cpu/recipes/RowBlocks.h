@@ -52,6 +52,9 @@ llvm::SmallVector<int64_t> heightsOf(llvm::ArrayRef<RowSpan> blocks);
 /// `rows`, if that is what they divide, and each passes `schedule.block` of its
 /// rows at most through all stages.
 struct RowBlockSizes {
+  /// Those of a kernel with `rows` rows, or at most so many in a program with
+  /// ranges: what recipes ask for.
+  RowBlockSizes(const KernelEmitter &e, int64_t rows);
   /// `ofAnyNumber`: of all numbers of rows up to `rows`.
   RowBlockSizes(int64_t rows, const CpuSchedule &schedule,
                 bool ofAnyNumber = false);

@@ -3,7 +3,7 @@
 """A model of Triton's Python backend: runs the library beside it, for the batches that Triton gathers.
 
 A model repository has this file as NAME/1/model.py, as NAME/1/compiled.so what hova compiled with
---emit=lib for a batch of the largest size, and NAME/config.pbtxt. Names, types and shapes are those of
+--emit=lib for a range of items (--set batch=1..8) or for one batch, and NAME/config.pbtxt. Names, types and shapes are those of
 the library.
 """
 
@@ -38,11 +38,13 @@ class TritonPythonModel:
         # An instance is a process; Triton says how many there are.
         self.model = hova.load(LIBRARY, threads=1)
         self.batch = {tensor.name: np.zeros(tensor.shape, tensor.dtype) for tensor in self.model.inputs}
+        self.runs_any_number = bool(self.model.ranges)
 
     def execute(self, requests):
         """Answers requests that Triton has gathered; together they are no more than a batch.
 
-        The places that are left hold older items: the result of an item depends on nothing but the item.
+        A library for one batch runs whole ones. The places that are left hold older items: the result of an
+        item depends on nothing but the item.
         """
         ends = [0]
         for request in requests:
@@ -50,8 +52,9 @@ class TritonPythonModel:
                 items = pb_utils.get_input_tensor_by_name(request, name).as_numpy()
                 array[ends[-1] : ends[-1] + len(items)] = items
             ends.append(ends[-1] + len(items))
+        count = ends[-1] if self.runs_any_number else None
         try:
-            results = self.model(self.batch)
+            results = self.model({name: array[:count] for name, array in self.batch.items()})
         except hova.Error as error:
             # An integer out of its range: there is no telling whose.
             failure = pb_utils.TritonError(str(error))

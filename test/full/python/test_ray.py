@@ -22,10 +22,10 @@ ACTORS = 2
 EXAMPLE = str(SOURCE / "examples/serve")
 
 
-@pytest.fixture(scope="module")
-def server(tmp_path_factory):
+@pytest.fixture(scope="module", params=["1..8", 8], ids=["any number", "one batch"])
+def server(tmp_path_factory, request):
     """The address, and a handle for callers in Python."""
-    library = compile_batch(8, tmp_path_factory.mktemp("served") / "digits.so")
+    library = compile_batch(request.param, tmp_path_factory.mktemp("served") / "digits.so")
     sys.path.insert(0, EXAMPLE)
     import ray_server
 

@@ -42,7 +42,7 @@ def repository(folder):
     (model / "1").mkdir(parents=True)
     shutil.copy(EXAMPLE / "config.pbtxt", model)
     shutil.copy(EXAMPLE / "model.py", model / "1")
-    compile_batch(BATCH, model / "1/compiled.so")
+    compile_batch(f"1..{BATCH}", model / "1/compiled.so")
     return folder
 
 
