@@ -102,7 +102,7 @@ std::string ItemChecker::checkOperand(OpOperand &operand) const {
   IterationSpace space = structured.getIterationSpace();
   AffineMap map = space.operands[index];
   AffineExpr item = space.results.front().getResult(0);
-  if (!map && isa<ConcatOp>(op) && !isOfItems) {
+  if (!map && isa<ConcatOp, IndexSortOp, RearrangeOp>(op) && !isOfItems) {
     return "it joins items with what is none";
   }
   if (!map) {
@@ -193,7 +193,8 @@ std::string ItemChecker::checkScores(AttentionOp op) const {
 std::string ItemChecker::check(Operation *op) const {
   for (Value result : op->getResults()) {
     if (entriesOf(result) == 0) {
-      return "its result does not begin with an axis of items";
+      return "its result does not begin with an axis of items, and another "
+             "one behind it";
     }
   }
   for (OpOperand &operand : op->getOpOperands()) {

@@ -10,32 +10,32 @@
 #include "dialect/program/ProgramOps.h"
 #include "dialect/score/ScoreOps.h"
 #include "dialect/token/TokenOps.h"
-#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 
 namespace hova {
 
-/// `seen` has what is known not to depend on them, or is being asked for.
+/// Whether a value is of the inputs, or computed beside what is: a kernel has
+/// the rows of a run, of all that it computes. `seen` has what is known not to
+/// depend on them, or is being asked for.
 static bool dependsOnInputs(Value value, DenseSet<Value> &seen) {
   if (!seen.insert(value).second) {
     return false;
   }
   auto depends = [&](Value other) { return dependsOnInputs(other, seen); };
+  Operation *definition = value.getDefiningOp();
+  auto around =
+      definition ? definition->getParentOfType<KernelOp>() : KernelOp();
+  if (around) {
+    return llvm::any_of(around.getInputs(), depends);
+  }
   if (auto argument = dyn_cast<BlockArgument>(value)) {
     Operation *parent = argument.getOwner()->getParentOp();
     auto kernel = dyn_cast<KernelOp>(parent);
     return kernel ? depends(kernel.getInputs()[argument.getArgNumber()])
                   : isa<FunctionOpInterface>(parent);
   }
-  auto result = cast<OpResult>(value);
-  return TypeSwitch<Operation *, bool>(result.getOwner())
-      .Case<KernelOp, StageOp>([&](auto op) {
-        return depends(op.getComputed(result.getResultNumber()));
-      })
-      .Default([&](Operation *op) {
-        return llvm::any_of(op->getOperands(), depends);
-      });
+  return llvm::any_of(definition->getOperands(), depends);
 }
 
 Extent extentOf(Value value) {
@@ -184,7 +184,8 @@ std::string RangeChecker::checkRows(Operation *op) {
     }
     // Positions of tokens repeat for every item.
     bool isTable = read == Extent::fixed && map;
-    if (isTable && map.isFunctionOfDim(space.units.front())) {
+    if (isTable && ranges.items != 1 &&
+        map.isFunctionOfDim(space.units.front())) {
       return "it reads a table that has a row for each item";
     }
     if (isTable && extent == Extent::tokens &&

@@ -114,6 +114,10 @@ private:
   /// many these are at most.
   bool areItems(const Setting &dimension);
   int64_t mostItems() const;
+  /// Its name; empty where there is none, or tokens are a range, too.
+  std::string rangeOfItemsAlone() const {
+    return axisRanges[1].empty() ? axisRanges[0] : "";
+  }
   /// Says what the axes of an input that are ranges are of.
   void addRangedAxes(const InputSpec &input, const ValueType &type);
   /// Whether the sizes that every input says of sequences agree.

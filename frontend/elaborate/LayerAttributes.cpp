@@ -42,6 +42,17 @@ int64_t LayerContext::integerOf(const Setting &setting, const char *name,
   return *value;
 }
 
+std::optional<ItemsOfRun> LayerContext::itemsOfRun() const {
+  std::string name = elaborator.rangeOfItemsAlone();
+  return name.empty() ? std::nullopt
+                      : std::optional(ItemsOfRun{name, elaborator.mostItems()});
+}
+
+bool LayerContext::beginsWithItems(const char *name) const {
+  const auto &shape = layer.shapes.at(name);
+  return !shape.empty() && elaborator.areItems(shape[0]);
+}
+
 int64_t LayerContext::items(const char *name, int64_t otherwise) {
   auto setting = layer.attributes.find(name);
   bool areItems =
@@ -63,8 +74,8 @@ Shape LayerContext::shapeAttribute(const char *name) {
   Shape shape;
   for (const Setting &dimension : layer.shapes.at(name)) {
     // As many items as there are are as many in every run.
-    bool areItems = shape.empty() && layer.op->name == "reshape" &&
-                    elaborator.areItems(dimension);
+    bool areItems =
+        shape.empty() && layer.op->name == "reshape" && beginsWithItems(name);
     std::optional<int64_t> size =
         areItems ? elaborator.mostItems()
                  : elaborator.integer(dimension, environment);

@@ -66,6 +66,12 @@ struct LayerScores {
   std::vector<ValueRef> ofScores;
 };
 
+/// How a description calls the items of a run, and how many there are at most.
+struct ItemsOfRun {
+  std::string name;
+  int64_t most;
+};
+
 class LayerContext {
 public:
   using Operands = std::vector<std::pair<std::string, ValueRef>>;
@@ -102,6 +108,10 @@ public:
   int64_t integer(const char *name, int64_t otherwise);
   /// The same of a number of items, which may be those of any run.
   int64_t items(const char *name, int64_t otherwise);
+  /// The items of a program in which they alone are a range.
+  std::optional<ItemsOfRun> itemsOfRun() const;
+  /// Whether the first dimension of a shape is that range.
+  bool beginsWithItems(const char *name) const;
   /// An integer for both sides of an image, or two.
   Grid sides(const char *name, int64_t otherwise);
   double number(const char *name, double otherwise);

@@ -83,6 +83,9 @@ std::optional<Scalar> Elaborator::largestOf(const ParameterSpec &parameter,
                 "numbers from 1 to 2147483647";
     }
   }
+  if (problem.empty() && !parameter.values.empty()) {
+    problem = "a parameter that has one of several values is no range";
+  }
   if (!problem.empty()) {
     given ? diagnostics.errorElsewhere(prefix + problem)
           : error(*parameter.value.node, problem);
@@ -100,6 +103,9 @@ std::optional<Scalar> Elaborator::largestOf(const ParameterSpec &parameter,
   }
   return Scalar::ofInteger(range.most);
 }
+
+/// So many sizes of a range are tried, to see what an expression is of each.
+static constexpr int64_t kMostTried = 4096;
 
 std::optional<Scalar> Elaborator::valueWith(const Expression &expression,
                                             const std::string &range,
@@ -125,12 +131,16 @@ std::string Elaborator::rangeNameOf(const Setting &dimension) {
       continue;
     }
     const auto &[least, most, name] = range->second;
-    const int64_t sizes[] = {least, least + 1, most};
-    bool isSize =
-        std::all_of(std::begin(sizes), std::end(sizes), [&](int64_t size) {
-          return valueWith(*dimension.expression, use.name, size) ==
-                 Scalar::ofInteger(size);
-        });
+    bool isSize = dimension.node->is(reader::Node::Kind::String) &&
+                  dimension.node->text == use.name;
+    if (!isSize && most - least < kMostTried) {
+      int64_t size = least;
+      while (size <= most && valueWith(*dimension.expression, use.name, size) ==
+                                 Scalar::ofInteger(size)) {
+        ++size;
+      }
+      isSize = size > most;
+    }
     if (isSize) {
       return use.name;
     }

@@ -407,6 +407,18 @@ ValueRef buildReshape(LayerContext &layer) {
                          {x});
     return poison;
   }
+  // What has as many entries as there are items in the largest run may be other
+  // ones in a smaller.
+  std::optional<ItemsOfRun> items = layer.itemsOfRun();
+  if (items && !layer.beginsWithItems("shape") &&
+      layer.shape(x)[0] % items->most == 0 && wanted[0] % items->most == 0) {
+    layer.attributeError("shape",
+                         "items of any number are reshaped to what begins with "
+                         "\"" +
+                             items->name + "\", not with as many",
+                         {x});
+    return poison;
+  }
   return layer.emit("reshape", "", {{"x", x}}, {}, {DType::F32, wanted});
 }
 

@@ -108,11 +108,15 @@ MISTAKES = {
         [{"name": "b", "op": "weight", "shape": [4, 2, 16]}, {"name": "y", "op": "concat", "inputs": ["x", "b"], "axis": 1}],
         "it joins items with what is none",
     ),
+    "states that are none": (
+        [{"name": "c", "op": "constant", "shape": ["largest(items)", 6, 16], "value": "index0"}, {"name": "y", "op": "omni_attention", "inputs": ["x", "c"], "heads": 2, "hidden": 16}],
+        "it joins items with what is none",
+    ),
     "the number of an item": (attend(score="score - 0.1 * batch * key"), "its score depends on the number of an item"),
     "a table of items": ([TABLE, *attend(score="score + b[batch]")], "its score depends on the number of an item"),
     "another item": ([*attend(score="score + x[0, key, head]")], "a score reads an input at another place than that of its item"),
     "parts of items": (
-        [{"name": "y", "op": "reshape", "input": "x", "shape": [8, 3, 16]}], "it is an output, and begins with an axis of other things than items"
+        [{"name": "y", "op": "unfold", "input": "x", "grid_height": 2, "kernel": 1, "within": 1}], "it is an output, and begins with an axis of other things than items"
     ),
 }
 
@@ -144,6 +148,45 @@ def test_blocks_of_rows_have_every_height(most, tmp_path):
     expected = load(tmp_path, described, f"--set=items={most}")(x=x)["y"]
     for items in range(1, most + 1):
         assert model(x=x[:items])["y"].tobytes() == expected[:items].tobytes(), items
+
+
+LEARNED = {"name": "w", "op": "weight", "shape": [7, 8], "batch": "items"}
+# What begins with rows that are the same for every item, and has the items behind them.
+BESIDE = {
+    "sum": [{"name": "y", "op": "add", "inputs": ["x", "w"]}],
+    "product": [{"name": "l", "op": "linear", "input": "w", "width": 300}, {"name": "k", "op": "linear", "input": "x", "width": 300},
+                {"name": "y", "op": "add", "inputs": ["k", "l"]}],
+    "norm": [{"name": "l", "op": "layer_norm", "input": "w"}, {"name": "y", "op": "multiply", "inputs": ["x", "l"]}],
+    "columns": [{"name": "c", "op": "concat", "inputs": ["w", "x"], "axis": 2}, {"name": "y", "op": "linear", "input": "c", "width": 70}],
+    "pools": [{"name": "p", "op": "pool", "input": "w", "kind": "mean"}, {"name": "q", "op": "pool", "input": "x", "kind": "mean"},
+              {"name": "y", "op": "add", "inputs": ["p", "q"]}],
+}
+
+
+@pytest.mark.parametrize("name", BESIDE)
+def test_what_all_items_share_has_as_many_rows_as_a_run(name, tmp_path):
+    described = description([LEARNED, *BESIDE[name]], x={"shape": ["items", 7, 8]})
+    x = np.random.default_rng(1).standard_normal((4, 7, 8), np.float32)
+    model, fixed = load(tmp_path, described), load(tmp_path, described, "--set=items=4")
+    expected = fixed(x=x)["y"]
+    for items in range(1, 5):
+        assert model(x=x[:items])["y"].tobytes() == expected[:items].tobytes(), items
+
+
+def test_short_sequences_are_those_of_one_item(tmp_path):
+    """Tokens in lanes, of one sequence of each item and of several."""
+    for shape in ([16, 64], [2, 16, 64]):
+        layers = attend(heads=4) if len(shape) == 2 else [
+            {"name": "r", "op": "reshape", "input": "x", "shape": ["items", 32, 64]},
+            {**attend(heads=4)[0], "query": "r", "key": "r", "value": "r"},
+        ]  # fmt: skip
+        described = description(layers, x={"shape": ["items", *shape]})
+        x = np.random.default_rng(1).standard_normal((4, *shape), np.float32)
+        for items in (1, 2, 3):
+            path = tmp_path / f"{len(shape)}{items}"
+            path.mkdir()
+            any_number = load(path, described)(x=x[:items])["y"]
+            assert any_number.tobytes() == load(path, described, f"--set=items={items}")(x=x[:items])["y"].tobytes(), items
 
 
 def test_learned_queries_are_those_of_every_item(tmp_path):

@@ -183,6 +183,15 @@ MISTAKES = {
 }
 
 
+def test_one_item_may_have_a_table(tmp_path):
+    """A table with a row for each item is one with a row, where there is one item."""
+    layers = [{"name": "w", "op": "weight", "shape": [1, 1, WIDTH]}, {"name": "y", "op": "multiply", "inputs": ["x", "w"]}]
+    model = {"hova": 1, "name": "m", "parameters": {"length": {"min": 1, "max": 9}}, "inputs": {"x": {"shape": [1, "length", WIDTH]}}, "layers": layers, "outputs": {"y": "y"}}
+    x = np.random.default_rng(1).standard_normal((1, 5, WIDTH), np.float32)
+    found = hova.load(compiled(tmp_path, model, "any", "--init=1"))(x=x)["y"]
+    assert same(found, hova.load(compiled(tmp_path, model, "five", "--init=1", "--set=length=5"))(x=x)["y"])
+
+
 @pytest.mark.parametrize("name", MISTAKES)
 def test_what_reads_more_than_an_items_tokens_is_refused(name, tmp_path):
     inputs, layers, why = MISTAKES[name]

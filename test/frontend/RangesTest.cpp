@@ -232,6 +232,23 @@ INSTANTIATE_TEST_SUITE_P(
                         R"("x": {"shape": ["2*items", 8]})"),
               {},
               "the parameter \"items\" is a range"},
+        Wrong{
+            described(
+                R"("items": {"min": 1, "max": 6})",
+                R"("x": {"shape": ["items", 4, 8]})",
+                R"({"name": "y", "op": "reshape", "input": "x", "shape": [12, 16]})"),
+            {},
+            "items of any number are reshaped to what begins with \"items\", "
+            "not with as many"},
+        Wrong{described(
+                  R"("items": {"min": 1, "max": 6})",
+                  R"json("x": {"shape": ["if(items == 3, 7, items)", 8]})json"),
+              {},
+              "the parameter \"items\" is a range"},
+        Wrong{described(R"("items": {"default": 1, "values": [1, 4]})",
+                        R"("x": {"shape": ["items", 8]})"),
+              {"items=1..4"},
+              "a parameter that has one of several values is no range"},
         Wrong{described(ranges, x + R"(, "z": {"shape": [8]})"),
               {},
               "beside a range every input is [items, tokens]"}));

@@ -312,13 +312,8 @@ struct FormSequenceKernelsPass final
     if (!main || main.isExternal() || SequenceRanges::ofTokens(main)) {
       return;
     }
-    // A run may have one item, whose only sequence has no such kernel: with
-    // more it would be another one, of other bits.
     std::optional<SequenceRanges> ranges = SequenceRanges::readFrom(main);
     int64_t items = ranges ? ranges->items : 1;
-    auto hasSeveral = [&](int64_t sequences) {
-      return !ranges || (sequences % items == 0 && sequences > items);
-    };
     Block &block = main.getBody().front();
     bool any = false;
     for (Operation &op : block) {
@@ -327,7 +322,7 @@ struct FormSequenceKernelsPass final
       }
     }
     for (Region &region : findRegions(block)) {
-      if (region.isWorthAKernel() && hasSeveral(region.sequences)) {
+      if (region.isWorthAKernel() && region.sequences % items == 0) {
         region.keepSlicesInside();
         formKernel(region, items);
         any = true;

@@ -82,6 +82,10 @@ std::string DriverDevice::run(const std::string &ptx, const std::string &kernel,
                                         static_cast<int>(shape.sharedBytes))) {
     return failed(driver, result, "give a block its shared memory");
   }
+  if (driver_result result = driver.set_function_attribute(
+          function, DRIVER_SHARED_CARVEOUT, 100)) {
+    return failed(driver, result, "give a multiprocessor its shared memory");
+  }
   std::vector<size_t> places;
   size_t bytes = 0;
   for (const Bytes &buffer : memory) {
