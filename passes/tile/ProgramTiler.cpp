@@ -357,14 +357,12 @@ LogicalResult ProgramTiler::rewriteMain() {
     set(kTableBytesAttr, weights.getTableBytes());
   }
   set(kInputsAttr, main.getNumArguments());
-  if (failed(copyRanges(main, tiled))) {
-    return failure();
-  }
+  LogicalResult haveRanges = copyRanges(main, tiled);
   tiled->setAttr(kTypesAttr, builder.getArrayAttr(types));
   tiled->setAttr(kValuesAttr, describeValues());
   tiled->setAttr(kPartsAttr, describeParts(builder, code, kernels));
   main.erase();
-  return success();
+  return haveRanges;
 }
 
 LogicalResult ProgramTiler::run() {

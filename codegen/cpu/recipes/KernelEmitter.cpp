@@ -90,6 +90,10 @@ Value KernelEmitter::rowTable(Value tensor) const {
   return rowTables.lookup(tensor);
 }
 
+void KernelEmitter::setRowTable(Value tensor, Value table) {
+  rowTables[tensor] = table;
+}
+
 Expr KernelEmitter::rowOf(Value tensor, Expr row) {
   Value table = rowTable(tensor);
   return table ? toIndex(load(table, 0, row)) : row;

@@ -112,9 +112,7 @@ public:
 
   /// The rows of `tensor` are in its buffer where `table`, a matrix of one row
   /// of numbers, says.
-  void setRowTable(mlir::Value tensor, mlir::Value table) {
-    rowTables[tensor] = table;
-  }
+  void setRowTable(mlir::Value tensor, mlir::Value table);
   /// That table; null where rows are in the kernel's order.
   mlir::Value rowTable(mlir::Value tensor) const;
   /// The row of `tensor`'s buffer that holds row `row` of it.
