@@ -56,10 +56,4 @@ Extent SequenceRanges::extentOf(Type type) const {
   return shape.size() == 2 && shape[0] == items ? Extent::items : Extent::fixed;
 }
 
-bool haveRanges(ModuleOp module) {
-  return llvm::any_of(module.getOps<FunctionOpInterface>(), [](auto function) {
-    return function->hasAttr(kRangesAttr);
-  });
-}
-
 } // namespace hova

@@ -62,9 +62,6 @@ struct SequenceRanges {
   Extent extentOf(mlir::Type type) const;
 };
 
-/// Whether a function of `module` has ranges.
-bool haveRanges(mlir::ModuleOp module);
-
 } // namespace hova
 
 #endif // HOVA_DIALECT_RANGES_H

@@ -39,7 +39,7 @@ private:
   std::string checkOperand(OpOperand &operand) const;
   std::string checkScores(AttentionOp op) const;
   bool isKnownNumber(AttentionOp op, OpOperand &use) const;
-  bool readsItem(AttentionOp op, OpOperand &index, int64_t axis) const;
+  bool readsItem(AttentionOp op, OpOperand &index, int64_t entries) const;
   /// Entries of the first axis for each item; 0 where it has other ones, or is
   /// the only one: a row of columns is one of all.
   int64_t entriesOf(Value value) const {

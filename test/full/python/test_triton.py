@@ -27,7 +27,7 @@ pytestmark = pytest.mark.skipif(pytriton is None, reason="no server of Triton: .
 
 
 def backends(folder):
-    """Triton's Python backend with the stub for this Python; links, because both find libraries beside them."""
+    """Triton's Python backend and its process for this Python; links, because both find libraries beside them."""
     server = Path(pytriton.submodule_search_locations[0]) / "tritonserver"
     version = f"{sys.version_info.major}.{sys.version_info.minor}"
     (folder / "python").mkdir(parents=True)

@@ -164,7 +164,7 @@ class Trial:
         """None if all is well, else a Verdict. `folder` keeps what was used.
 
         Where the target has no code for the model, and says so, `refused` is the reason."""
-        self.refused = self.ranged = ""
+        self.refused, self.ranged = "", False
         inputs, want, plains, weights = self.reference()
         self.save(folder)
         for name, value in inputs.items():
@@ -219,7 +219,7 @@ class Trial:
         replace(self, description=description).save(folder)
         if call(HOVA, "check", folder / "model.json", *(o for o in options if str(o).startswith("--set"))).returncode:
             return None
-        self.ranged = "ranged"
+        self.ranged = True
         done = call(HOVA, "compile", folder / "model.json", *options, "-o", folder / "program")
         if done.returncode:
             return failed("compiling for a range", done)
