@@ -29,7 +29,7 @@ extern "C" {
 #endif
 
 /// Raised whenever a struct below changes.
-#define HOVA_ABI_VERSION 10
+#define HOVA_ABI_VERSION 11
 
 //===----------------------------------------------------------------------===//
 // Status and tensors
@@ -342,10 +342,15 @@ typedef struct hova_device_buffer {
   uint64_t row_bytes;
   uint64_t row_stride; ///< at least `row_bytes`
   uint32_t use;        ///< hova_device_use
+  /// In a run of a program with ranges it has `item_rows` rows for each item
+  /// and `token_rows` for each token, the first ones; both 0: always all.
+  uint32_t item_rows, token_rows;
 } hova_device_buffer;
 
-/// A kernel of a GPU, which takes the addresses of its buffers and nothing
-/// else. The grid says which part of its result a block computes.
+/// A kernel of a GPU, which takes the addresses of its buffers and, in a
+/// program with ranges, after these two integers of 32 bits: the items of the
+/// run and their tokens. The grid says which part of its result a block
+/// computes.
 typedef struct hova_device_kernel {
   const char *name;      ///< in `hova_device_code::ptx`
   uint32_t threads;      ///< of a block, which has one dimension
@@ -361,13 +366,21 @@ typedef struct hova_device_kernel {
   uint32_t registers;
   uint32_t spilled_bytes;
   uint32_t local_bytes;
+  uint32_t takes_sizes; ///< 1 where it takes items and tokens, else 0
 } hova_device_kernel;
 
 /// One call of a kernel.
 typedef struct hova_device_launch {
   uint32_t kernel; ///< index in `hova_device_code::kernels`
+  /// In a program with ranges those of a run of the largest sizes.
   uint32_t grid[3];
   const hova_device_buffer *buffers; ///< as many as the kernel takes
+  /// What a grid has in a run of a program with ranges: along x a block for
+  /// every `block_units` of `item_units` for each item, `token_units` for each
+  /// token and `longest_units` for each token of the longest item; along z
+  /// `item_entries` blocks for each item. Where all of an axis are 0, it is
+  /// always the same.
+  uint32_t item_units, token_units, longest_units, block_units, item_entries;
 } hova_device_launch;
 
 /// A run as a GPU executes it: all launches, one after the other.

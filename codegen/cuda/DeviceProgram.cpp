@@ -37,13 +37,17 @@ static LogicalResult checkLaunch(LaunchOp op, const DeviceKernel &kernel) {
            << op.getShape();
   }
   LLVM::LLVMFuncOp function = kernel.function;
-  bool takesPointers = llvm::all_of(function.getArgumentTypes(),
-                                    llvm::IsaPred<LLVM::LLVMPointerType>);
-  if (!takesPointers || function.getNumArguments() != op.getBuffers().size() ||
-      kernel.threads != shape.getThreads()) {
+  ArrayRef<Type> parameters = function.getArgumentTypes();
+  size_t buffers = op.getBuffers().size(), sizes = shape.getRun() ? 2 : 0;
+  bool fits = parameters.size() == buffers + sizes &&
+              llvm::all_of(parameters.take_front(buffers),
+                           llvm::IsaPred<LLVM::LLVMPointerType>) &&
+              llvm::all_of(parameters.take_back(sizes),
+                           [](Type type) { return type.isInteger(32); });
+  if (!fits || kernel.threads != shape.getThreads()) {
     return op.emitOpError("expects a kernel of ")
-           << op.getBuffers().size() << " pointers and " << shape.getThreads()
-           << " threads, got one of " << function.getNumArguments()
+           << buffers << " pointers, " << sizes << " sizes of a run and "
+           << shape.getThreads() << " threads, got one of " << parameters.size()
            << " arguments and " << kernel.threads << " threads";
   }
   return success();

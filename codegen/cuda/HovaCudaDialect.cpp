@@ -5,7 +5,9 @@
 #include "codegen/cuda/Recipe.h"
 #include "codegen/cuda/WgmmaOps.h"
 #include "codegen/cuda/facts/GpuFacts.h"
+#include "dialect/Shapes.h"
 #include "dialect/program/ProgramOps.h"
+#include "dialect/ranges/RangeMistakes.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "passes/Units.h"
@@ -87,13 +89,72 @@ LogicalResult CudaScheduleAttr::verify(Emit emitError, int64_t rows,
   return success();
 }
 
+/// Of what a run has for each item and for each token, the rows of a value.
+static void addRowsOfRun(Value value, const SequenceRanges &ranges,
+                         SmallVectorImpl<int64_t> &rows) {
+  Extent extent = extentOf(value);
+  int64_t all = staticSize(shapeOf(value).drop_back());
+  rows.push_back(extent == Extent::items ? all / ranges.items : 0);
+  rows.push_back(extent == Extent::tokens ? 1 : 0);
+}
+
+/// How the launch of a kernel with this grid follows the sizes of a run; null
+/// where these are always the same.
+static CudaRunAttr runOf(KernelOp kernel, Operation *anchor, const Grid &grid) {
+  std::optional<SequenceRanges> ranges = SequenceRanges::readFrom(kernel);
+  if (!ranges) {
+    return {};
+  }
+  SmallVector<int64_t> rows;
+  for (Value value :
+       llvm::concat<Value>(llvm::to_vector(kernel.getInputs()),
+                           llvm::to_vector_of<Value>(kernel.getResults()))) {
+    addRowsOfRun(value, *ranges, rows);
+  }
+  int64_t items = 0, tokens = 0, longest = 0, entries = 0;
+  Extent extent = extentOf(anchor->getResult(0));
+  if (extent != Extent::fixed && grid.units == 0) {
+    entries = grid.z / ranges->items;
+    longest = extent == Extent::tokens ? 1 : 0;
+  } else if (extent == Extent::items) {
+    items = grid.units / ranges->items;
+  } else if (extent == Extent::tokens) {
+    tokens = 1;
+  }
+  return CudaRunAttr::get(kernel.getContext(), items, tokens, longest,
+                          grid.blockUnits, entries,
+                          DenseI64ArrayAttr::get(kernel.getContext(), rows));
+}
+
 LaunchShapeAttrInterface CudaScheduleAttr::getLaunchShape(Operation *op) const {
   auto kernel = cast<KernelOp>(op);
   Operation *anchor = tileAnchorOf(kernel);
   Grid grid = gridOf(anchor, *this);
   return CudaLaunchAttr::getChecked(
       [kernel]() mutable { return kernel.emitOpError(); }, getContext(), grid.x,
-      grid.y, grid.z, kLanes * warps());
+      grid.y, grid.z, kLanes * warps(), runOf(kernel, anchor, grid));
+}
+
+//===----------------------------------------------------------------------===//
+// CudaRunAttr
+//===----------------------------------------------------------------------===//
+
+LogicalResult CudaRunAttr::verify(Emit emitError, int64_t itemUnits,
+                                  int64_t tokenUnits, int64_t longestUnits,
+                                  int64_t blockUnits, int64_t itemEntries,
+                                  DenseI64ArrayAttr rows) {
+  auto isNumber = [](int64_t number) {
+    return number >= 0 && number <= kMostBlocksX;
+  };
+  bool areNumbers = llvm::all_of(
+      ArrayRef({itemUnits, tokenUnits, longestUnits, itemEntries}), isNumber);
+  if (!areNumbers || !isNumber(blockUnits - 1) || !rows ||
+      rows.size() % 2 != 0 || !llvm::all_of(rows.asArrayRef(), isNumber)) {
+    return emitError() << "expects numbers from 0 to " << kMostBlocksX
+                       << ", 'block_units' of 1 at least, and two 'rows' for "
+                          "each buffer";
+  }
+  return success();
 }
 
 //===----------------------------------------------------------------------===//
@@ -101,7 +162,8 @@ LaunchShapeAttrInterface CudaScheduleAttr::getLaunchShape(Operation *op) const {
 //===----------------------------------------------------------------------===//
 
 LogicalResult CudaLaunchAttr::verify(Emit emitError, int64_t x, int64_t y,
-                                     int64_t z, int64_t threads) {
+                                     int64_t z, int64_t threads,
+                                     CudaRunAttr run) {
   if (threads % kLanes) {
     return emitError() << "expects whole warps of " << kLanes
                        << " threads, got " << threads;
@@ -116,14 +178,24 @@ LogicalResult CudaLaunchAttr::verify(Emit emitError, int64_t x, int64_t y,
 LogicalResult CudaLaunchAttr::verifyLaunch(Operation *op,
                                            TypeRange arguments) const {
   auto launch = cast<LaunchOp>(op);
-  if (arguments.size() != 3 ||
+  size_t indices = getRun() ? 5 : 3;
+  if (arguments.size() != indices ||
       !llvm::all_of(arguments, [](Type type) { return type.isIndex(); })) {
-    return launch.emitOpError("expects three indices after the buffers of ")
-           << launch.getCallee() << ", got " << arguments;
+    return launch.emitOpError("expects ")
+           << indices << " indices after the buffers of " << launch.getCallee()
+           << ", got " << arguments;
+  }
+  size_t buffers = launch.getBuffers().size();
+  if (getRun() && getRun().getRows().size() != 2 * int64_t(buffers)) {
+    return launch.emitOpError("expects the rows of ")
+           << buffers << " buffers in a run, got those of "
+           << getRun().getRows().size() / 2;
   }
   for (Value buffer : launch.getBuffers()) {
     Operation *place = buffer.getDefiningOp();
-    if (place && !isa<ArenaBufferOp, ImageBufferOp, TableBufferOp>(place)) {
+    if (place &&
+        !isa<ArenaBufferOp, ImageBufferOp, TableBufferOp, SequenceBufferOp>(
+            place)) {
       return launch.emitOpError("expects buffers that are arguments or places "
                                 "in the arena, in the packed weights or in the "
                                 "program's tables, got one of '")

@@ -64,6 +64,39 @@ def HovaCuda_ScheduleAttr : AttrDef<HovaCuda_Dialect, "CudaSchedule",
   }];
 }
 
+def HovaCuda_RunAttr : AttrDef<HovaCuda_Dialect, "CudaRun"> {
+  let mnemonic = "run";
+  let summary = "how a launch follows the sizes of a run";
+  let description = [{
+    `#hova_cuda.run<item_units = 197, block_units = 64, rows = [197, 0, 0, 0]>`:
+    the grid has along x a block for every `block_units` of `item_units` for
+    each item, `token_units` for each token and `longest_units` for each token
+    of the longest item, and along z `item_entries` for each item. An axis of
+    which all are 0 is always the same.
+
+    `rows` has two numbers for each buffer of the launch: how many of its rows,
+    the first ones, a run has for each item, and for each token. Where both are
+    0 it is always whole.
+  }];
+  let parameters = (ins
+      DefaultValuedParameter<"int64_t", "0">:$item_units,
+      DefaultValuedParameter<"int64_t", "0">:$token_units,
+      DefaultValuedParameter<"int64_t", "0">:$longest_units,
+      DefaultValuedParameter<"int64_t", "1">:$block_units,
+      DefaultValuedParameter<"int64_t", "0">:$item_entries,
+      OptionalParameter<"::mlir::DenseI64ArrayAttr">:$rows);
+  let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    /// Whether all rows of a run are in whole blocks, or each block has rows of
+    /// one item: then no block reaches beyond them.
+    bool isWhole() const {
+      return getTokenUnits() == 0 && getLongestUnits() == 0 &&
+             getItemUnits() % getBlockUnits() == 0;
+    }
+  }];
+}
+
 def HovaCuda_LaunchAttr : AttrDef<HovaCuda_Dialect, "CudaLaunch",
     [DeclareAttrInterfaceMethods<Hova_LaunchShapeAttrInterface>]> {
   let mnemonic = "launch";
@@ -75,9 +108,13 @@ def HovaCuda_LaunchAttr : AttrDef<HovaCuda_Dialect, "CudaLaunch",
     that the lowered function asks for (`hova.group_bytes`).
 
     Blocks are within the limits of a grid, and threads are whole warps.
+
+    In a program with ranges the grid is that of the largest sizes, `run` says
+    what it is in others, and the function takes two indices more: the items of
+    the run and their tokens.
   }];
   let parameters = (ins "int64_t":$x, "int64_t":$y, "int64_t":$z,
-      "int64_t":$threads);
+      "int64_t":$threads, OptionalParameter<"::hova::CudaRunAttr">:$run);
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
 }

@@ -126,8 +126,10 @@ LogicalResult checkHeadWidths(Operation *op, ArrayRef<int64_t> widths,
 }
 
 Grid gridOfTiles(Operation *op, CudaScheduleAttr schedule) {
-  return {llvm::divideCeilSigned(rowsOf(op), schedule.getRows()),
-          llvm::divideCeilSigned(columnsOf(op), schedule.getColumns()), 1};
+  int64_t rows = rowsOf(op);
+  return {llvm::divideCeilSigned(rows, schedule.getRows()),
+          llvm::divideCeilSigned(columnsOf(op), schedule.getColumns()), 1, rows,
+          schedule.getRows()};
 }
 
 //===----------------------------------------------------------------------===//

@@ -31,6 +31,10 @@ struct GpuFacts;
 /// Blocks of a launch along each axis.
 struct Grid {
   int64_t x = 1, y = 1, z = 1;
+  /// Where x counts blocks of what all sequences have together, such as rows:
+  /// how much that is, and how much of it a block has. Where it is 0, x counts
+  /// blocks of one sequence, and z sequences.
+  int64_t units = 0, blockUnits = 1;
 };
 
 /// How an operation joins a kernel of another one.

@@ -159,10 +159,10 @@ static LogicalResult verifyRows(Operation *op, StringRef name,
   SmallVector<int64_t> strides;
   int64_t offset;
   if (failed(matrix.getStridesAndOffset(strides, offset)) ||
-      !matrix.hasStaticShape() || strides[1] != 1 ||
+      matrix.isDynamicDim(1) || strides[1] != 1 ||
       ShapedType::isDynamic(strides[0])) {
     return op->emitOpError("expects ")
-           << name << " to have static extents, a unit column stride and a "
+           << name << " to have static columns, a unit column stride and a "
            << "static row stride, got " << matrix;
   }
   return success();

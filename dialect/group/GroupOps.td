@@ -106,7 +106,8 @@ def Hova_GroupLoadOp : Hova_Op<"group_load", [MemoryEffects<[MemRead]>]> {
 
     - C1: a matrix has a row and a column, slots have one index.
     - C2: the element of source is that of the tile; a box has its extents.
-    - C3: rows of a matrix have a unit column stride and a static row stride.
+    - C3: rows of a matrix have static columns, a unit column stride and a
+      static row stride.
 
     ```mlir
     func.func @load(%m: memref<197x768xf32>, %r: index, %c: index)
@@ -145,7 +146,8 @@ def Hova_GroupGatherOp : Hova_Op<"group_gather",
     rows and columns of source, as that of `hova.group_load` does.
 
     - C1: the element of source is that of the tile, or i8 or i64 of i32.
-    - C2: rows of a matrix have a unit column stride and a static row stride; a
+    - C2: rows of a matrix have static columns, a unit column stride and a
+      static row stride; a
       matrix has no slot.
     - C3: the body takes an element of each operand and two indices, and yields
       two indices.
@@ -200,7 +202,8 @@ def Hova_GroupStoreOp : Hova_Op<"group_store", [MemoryEffects<[MemWrite]>]> {
     Bytes take the low eight bits of i32.
 
     - C1: the element of target is that of the tile, or i8 of i32.
-    - C2: rows of target have a unit column stride and a static row stride.
+    - C2: rows of target have static columns, a unit column stride and a static
+      row stride.
     - C3: a partial tile is not stored.
 
     ```mlir
@@ -288,7 +291,8 @@ def Hova_GroupCopyOp : Hova_Op<"group_copy",
 
     - C1: the element of source is that of the slots, or of 16 bits where that is
       f32.
-    - C2: rows of source have a unit column stride and a static row stride.
+    - C2: rows of source have static columns, a unit column stride and a static
+      row stride.
     - C3: the body of `rows` has one index and yields one.
 
     ```mlir

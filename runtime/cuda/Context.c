@@ -26,7 +26,11 @@ typedef struct gpu_context {
   hova_gpu_job job;
   // Of each input, then of each output.
   hova_device_address *staged, *tensors;
-  hova_gpu_copy *copies;
+  hova_gpu_copy *copies; ///< after that of the table of sequences
+  // Where items differ in length: that table, and of which sizes it is. Those
+  // of packed items are written by every run.
+  int32_t *sequences;
+  hova_sizes sizes;
   void **data;
   void **contents; ///< memory to check integers of a device in, or null
 } gpu_context;
@@ -199,19 +203,28 @@ static bool reserve(uint64_t bytes, uint64_t *end, uint64_t *begin) {
   return true;
 }
 
+/// Bytes of the table of sequences, which a program has where items differ in
+/// length.
+static uint64_t sequence_bytes(const hova_program *program) {
+  const hova_ranges *ranges = program->ranges;
+  return ranges && ranges->least_tokens < ranges->most_tokens
+             ? hova_sequence_words(ranges) * sizeof(int32_t)
+             : 0;
+}
+
 /// Takes memory for everything, in one piece, and says what lies where.
 static hova_status place_memory(gpu_context *context) {
   const hova_program *program = context->base.program;
   const hova_device_code *code = context->base.level->device;
   bool copies = !hova_gpu_reads_host(context->gpu);
-  uint64_t end = 0, weights, tables, arena;
+  uint64_t end = 0, weights, tables, arena, sequences;
   bool fits = reserve(copies ? program->weight_bytes : 0, &end, &weights) &&
               reserve(copies ? code->table_bytes : 0, &end, &tables) &&
-              reserve(program->arena_bytes, &end, &arena);
+              reserve(program->arena_bytes, &end, &arena) &&
+              reserve(sequence_bytes(program), &end, &sequences);
   for (uint32_t i = 0; i < count_tensors(program) && fits; ++i) {
     uint64_t bytes = hova_info_bytes(info_of(program, i));
     fits = reserve(bytes, &end, &context->staged[i]);
-    context->copies[i].bytes = bytes;
   }
   if (!fits) {
     return hova_fail(&context->base.error, HOVA_REJECTED,
@@ -222,8 +235,8 @@ static hova_status place_memory(gpu_context *context) {
   hova_status status = hova_gpu_allocate(context->gpu, end ? end : 1, &memory,
                                          &context->base.error);
   context->places =
-      (hova_places){memory + arena, memory + weights, memory + tables,
-                    context->tensors, program->num_inputs};
+      (hova_places){memory + arena,     memory + weights, memory + tables,
+                    memory + sequences, context->tensors, program->num_inputs};
   if (!copies) {
     context->places.weights = (uintptr_t)context->base.weights;
     context->places.tables = (uintptr_t)code->tables;
@@ -245,9 +258,17 @@ static hova_status place_memory(gpu_context *context) {
   return status;
 }
 
-/// Memory of the host in which integers that lie on the device are checked.
+/// Memory of the host in which integers that lie on the device are checked, and
+/// the table of sequences is written.
 static hova_status allocate_contents(gpu_context *context) {
   const hova_program *program = context->base.program;
+  if (sequence_bytes(program) > 0) {
+    context->sequences = calloc(1, sequence_bytes(program));
+    if (!context->sequences) {
+      return hova_fail(&context->base.error, HOVA_OUT_OF_MEMORY,
+                       "out of memory for the sequences of a run");
+    }
+  }
   if (!hova_gpu_takes_tensors(context->gpu)) {
     return HOVA_OK;
   }
@@ -307,6 +328,7 @@ static void destroy(hova_context *base) {
   free(context->copies);
   free(context->data);
   free(context->contents);
+  free(context->sequences);
   free(context);
 }
 
@@ -330,8 +352,8 @@ static hova_context *make(const hova_program *program) {
     return NULL;
   }
   context->job.uploads = context->copies;
-  context->job.num_uploads = program->num_inputs;
-  context->job.downloads = context->copies + program->num_inputs;
+  context->job.num_uploads = 1 + program->num_inputs;
+  context->job.downloads = context->copies + context->job.num_uploads;
   context->job.num_downloads = program->num_outputs;
   return &context->base;
 }
@@ -391,23 +413,43 @@ static hova_status check_call(gpu_context *context, const hova_sizes *sizes,
       continue;
     }
     if (inputs[i].device.device_type == HOVA_CUDA_MEMORY) {
-      status = hova_gpu_download(context->gpu, context->contents[i],
-                                 (uintptr_t)data, hova_info_bytes(info),
-                                 "read an input to check it", error);
+      status = hova_gpu_download(
+          context->gpu, context->contents[i], (uintptr_t)data,
+          hova_bytes_of_run(info, sizes), "read an input to check it", error);
       data = context->contents[i];
     }
     if (status == HOVA_OK) {
-      status = hova_check_range(info, data, hova_info_count(info), error);
+      status =
+          hova_check_range(info, data, hova_count_of_run(info, sizes), error);
     }
   }
   return status;
 }
 
+/// Notes the sizes of a run and that their table has to be copied, unless the
+/// device has it. An emulation keeps nothing from one run to the next.
+static void set_sizes(gpu_context *context, const hova_sizes *sizes) {
+  const hova_program *program = context->base.program;
+  bool is_known = !sizes->lengths && !context->sizes.lengths &&
+                  sizes->items == context->sizes.items &&
+                  sizes->tokens == context->sizes.tokens &&
+                  !hova_gpu_reads_host(context->gpu);
+  context->sizes = *sizes;
+  context->job.sizes = *sizes;
+  context->copies[0].host = NULL;
+  if (context->sequences && !is_known) {
+    hova_write_sequences(program->ranges, sizes, context->sequences);
+    context->copies[0] = (hova_gpu_copy){
+        context->places.sequences, context->sequences, sequence_bytes(program)};
+  }
+}
+
 /// Notes what has to be copied for a call that is right.
-static void prepare_job(gpu_context *context, const hova_tensor *inputs,
-                        const hova_tensor *outputs) {
+static void prepare_job(gpu_context *context, const hova_sizes *sizes,
+                        const hova_tensor *inputs, const hova_tensor *outputs) {
   const hova_program *program = context->base.program;
   hova_gpu_job *job = &context->job;
+  set_sizes(context, sizes);
   job->wait = !context->has_stream;
   for (uint32_t i = 0; i < count_tensors(program); ++i) {
     const hova_tensor *tensor = i < program->num_inputs
@@ -416,8 +458,9 @@ static void prepare_job(gpu_context *context, const hova_tensor *inputs,
     bool copies = tensor->device.device_type == HOVA_CPU_MEMORY;
     hova_device_address address =
         copies ? context->staged[i] : (uintptr_t)context->data[i];
-    context->copies[i].device = address;
-    context->copies[i].host = copies ? context->data[i] : NULL;
+    context->copies[1 + i] =
+        (hova_gpu_copy){address, copies ? context->data[i] : NULL,
+                        hova_bytes_of_run(info_of(program, i), sizes)};
     job->wait |= copies;
     context->tensors[i] = address;
   }
@@ -436,7 +479,7 @@ static hova_status run(hova_context *base, const hova_sizes *sizes,
     status = check_call(context, sizes, inputs, outputs);
   }
   if (status == HOVA_OK) {
-    prepare_job(context, inputs, outputs);
+    prepare_job(context, sizes, inputs, outputs);
     status = hova_gpu_run(context->gpu, &context->job, &base->error);
   }
   return status;

@@ -83,6 +83,7 @@ typedef struct hova_gpu_copy {
 /// What one run does. The addresses of tensors are those of `places`, which may
 /// have changed since the run before.
 typedef struct hova_gpu_job {
+  hova_sizes sizes;               ///< all 0 where shapes are fixed
   const hova_gpu_copy *uploads;   ///< before the launches, in `num_uploads`
   const hova_gpu_copy *downloads; ///< after them
   uint32_t num_uploads, num_downloads;

@@ -39,7 +39,8 @@ struct hova_gpu {
   driver_pointer *addresses;     ///< of all buffers of all launches
   void **parameters;             ///< of all launches
   hova_device_address *recorded; ///< of the tensors, when they were last given
-  driver_event *events;          ///< null until a run is timed
+  uint32_t items, tokens, longest; ///< of the run that the graph is for
+  driver_event *events;            ///< null until a run is timed
 };
 
 /// The GPU's context is current between the two; every entry is left.

@@ -57,14 +57,19 @@ static void prepare_launches(hova_gpu *gpu) {
       gpu->parameters[used] = &gpu->addresses[used];
       prepared->has_tensors |= hova_buffer_is_tensor(&launch->buffers[i]);
     }
+    if (kernel->takes_sizes) {
+      gpu->parameters[used++] = &gpu->items;
+      gpu->parameters[used++] = &gpu->tokens;
+    }
     place_buffers(gpu, n);
   }
 }
 
 static bool allocate_launches(hova_gpu *gpu) {
-  size_t buffers = 1;
+  size_t buffers = 1; // and two sizes, which need no address
   for (uint32_t i = 0; i < gpu->code->num_launches; ++i) {
-    buffers += gpu->code->kernels[gpu->code->launches[i].kernel].num_buffers;
+    buffers +=
+        gpu->code->kernels[gpu->code->launches[i].kernel].num_buffers + 2;
   }
   gpu->launches =
       calloc(gpu->code->num_launches + (size_t)1, sizeof *gpu->launches);
@@ -130,13 +135,25 @@ hova_status hova_gpu_load(hova_gpu *gpu, const hova_program *program,
 // Runs
 //===----------------------------------------------------------------------===//
 
-/// Gives the launches the addresses of this call's tensors. The graph that may
-/// still run has its own.
-static driver_result move_tensors(hova_gpu *gpu) {
+static bool sizes_changed(const hova_gpu *gpu, const hova_sizes *sizes) {
+  return gpu->items != (uint32_t)sizes->items ||
+         gpu->tokens != (uint32_t)sizes->rows ||
+         gpu->longest != (uint32_t)sizes->tokens;
+}
+
+/// Gives the launches the addresses of this call's tensors, and all of them its
+/// sizes where these are others. The graph that may still run has its own.
+static driver_result change_launches(hova_gpu *gpu, const hova_sizes *sizes) {
+  bool have_others = sizes_changed(gpu, sizes);
+  gpu->items = (uint32_t)sizes->items;
+  gpu->tokens = (uint32_t)sizes->rows;
+  gpu->longest = (uint32_t)sizes->tokens;
   driver_result result = 0;
   for (uint32_t i = 0; i < gpu->code->num_launches && result == 0; ++i) {
-    if (gpu->launches[i].has_tensors) {
+    if (gpu->launches[i].has_tensors || have_others) {
       place_buffers(gpu, i);
+      hova_grid_of_run(&gpu->code->launches[i], sizes,
+                       gpu->launches[i].call.grid);
       result = gpu->driver.change_kernel(gpu->exec, gpu->launches[i].node,
                                          &gpu->launches[i].call);
     }
@@ -237,7 +254,8 @@ static driver_result run(hova_gpu *gpu, const hova_gpu_job *job,
                          hova_error *error) {
   const hova_driver *driver = &gpu->driver;
   bool timed = job->watch.times || job->watch.spans;
-  driver_result result = tensors_moved(gpu) ? move_tensors(gpu) : 0;
+  bool changes = tensors_moved(gpu) || sizes_changed(gpu, &job->sizes);
+  driver_result result = changes ? change_launches(gpu, &job->sizes) : 0;
   if (result == 0 && timed) {
     result = make_events(gpu, error);
   }

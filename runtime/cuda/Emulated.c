@@ -37,6 +37,7 @@ struct hova_gpu {
   // Of one launch.
   hova_emulation_buffer *buffers;
   const void **addresses, **arguments;
+  uint32_t items, tokens; ///< of the run, as kernels are told
 };
 
 //===----------------------------------------------------------------------===//
@@ -157,14 +158,16 @@ const char *hova_gpu_host_view(const hova_gpu *gpu,
 }
 
 /// Whether a kernel of the emulation takes what its description says: the
-/// addresses of its buffers.
+/// addresses of its buffers, and perhaps two sizes.
 static bool kernel_fits(const hova_device_kernel *kernel) {
   const hova_emulated_kernel *emulated = kernel->emulated;
-  if (!emulated || emulated->parameter_count != kernel->num_buffers) {
+  uint32_t sizes = kernel->takes_sizes ? 2 : 0;
+  if (!emulated || emulated->parameter_count != kernel->num_buffers + sizes) {
     return false;
   }
   for (uint32_t i = 0; i < emulated->parameter_count; ++i) {
-    if (emulated->parameters[i] != 0) {
+    uint32_t bytes = i < kernel->num_buffers ? 0 : sizeof(uint32_t);
+    if (emulated->parameters[i] != bytes) {
       return false;
     }
   }
@@ -186,15 +189,15 @@ hova_status hova_gpu_load(hova_gpu *gpu, const hova_program *program,
           program->name, code->kernels[i].name, code->kernels[i].num_buffers);
     }
   }
-  size_t most = hova_most_buffers(code) + (size_t)1;
+  size_t most = hova_most_buffers(code) + (size_t)2;
   gpu->buffers = calloc(most, sizeof *gpu->buffers);
   gpu->addresses = calloc(most, sizeof *gpu->addresses);
   gpu->arguments = calloc(most, sizeof *gpu->arguments);
   return gpu->buffers && gpu->addresses && gpu->arguments
              ? HOVA_OK
              : hova_fail(error, HOVA_OUT_OF_MEMORY,
-                         "out of memory for launches of up to %zu buffers",
-                         most);
+                         "out of memory for launches of up to %u buffers",
+                         hova_most_buffers(code));
 }
 
 //===----------------------------------------------------------------------===//
@@ -338,12 +341,11 @@ static void add_counts(hova_emulation_counts *sum,
 }
 
 static hova_status run_launch(hova_gpu *gpu, uint32_t number,
-                              hova_error *error) {
+                              const hova_sizes *sizes, hova_error *error) {
   const hova_device_launch *launch = &gpu->code->launches[number];
   const hova_device_kernel *kernel = &gpu->code->kernels[launch->kernel];
   hova_emulation_launch emulated = {
       .kernel = kernel->emulated,
-      .grid = {launch->grid[0], launch->grid[1], launch->grid[2]},
       .block = {kernel->threads, 1, 1},
       .dynamic_shared_bytes = kernel->shared_bytes,
       .most_shared_bytes = gpu->code->shared_bytes,
@@ -354,8 +356,12 @@ static hova_status run_launch(hova_gpu *gpu, uint32_t number,
       .copies = gpu->copies,
       .sums = gpu->sums,
       .approximations = gpu->approximations};
+  hova_grid_of_run(launch, sizes, emulated.grid);
+  gpu->arguments[kernel->num_buffers] = &gpu->items;
+  gpu->arguments[kernel->num_buffers + 1] = &gpu->tokens;
   for (uint32_t i = 0; i < kernel->num_buffers; ++i) {
-    const hova_device_buffer *buffer = &launch->buffers[i];
+    hova_device_buffer run = hova_buffer_of_run(&launch->buffers[i], sizes);
+    const hova_device_buffer *buffer = &run;
     hova_status status = check_reads(gpu, number, buffer, error);
     if (status != HOVA_OK) {
       return status;
@@ -380,7 +386,8 @@ static hova_status run_launch(hova_gpu *gpu, uint32_t number,
         "'%s': %s", gpu->program->kernels[number].path, gpu->report.message);
   }
   for (uint32_t i = 0; i < kernel->num_buffers; ++i) {
-    mark_writes(gpu, &launch->buffers[i]);
+    hova_device_buffer run = hova_buffer_of_run(&launch->buffers[i], sizes);
+    mark_writes(gpu, &run);
   }
   return HOVA_OK;
 }
@@ -394,7 +401,7 @@ static hova_status run_launches(hova_gpu *gpu, const hova_gpu_job *job,
       continue;
     }
     uint64_t begin = hova_gpu_now();
-    status = run_launch(gpu, i, error);
+    status = run_launch(gpu, i, &job->sizes, error);
     uint64_t end = hova_gpu_now();
     if (job->watch.times) {
       // A kernel ends where the next one begins.
@@ -416,6 +423,8 @@ static hova_status run_launches(hova_gpu *gpu, const hova_gpu_job *job,
 hova_status hova_gpu_run(hova_gpu *gpu, const hova_gpu_job *job,
                          hova_error *error) {
   gpu->counts = (hova_emulation_counts){0};
+  gpu->items = (uint32_t)job->sizes.items;
+  gpu->tokens = (uint32_t)job->sizes.rows;
   if (job->watch.only < 0) {
     // Nothing is left over from the last run.
     memset(gpu->memory, POISON, gpu->memory_bytes);
@@ -424,8 +433,10 @@ hova_status hova_gpu_run(hova_gpu *gpu, const hova_gpu_job *job,
   hova_status status = HOVA_OK;
   for (uint32_t i = 0; i < job->num_uploads && status == HOVA_OK; ++i) {
     const hova_gpu_copy *copy = &job->uploads[i];
-    status = hova_gpu_upload(gpu, copy->device, copy->host, copy->bytes,
-                             "copy an input", error);
+    if (copy->host) {
+      status = hova_gpu_upload(gpu, copy->device, copy->host, copy->bytes,
+                               "copy an input", error);
+    }
   }
   if (status == HOVA_OK) {
     status = run_launches(gpu, job, error);

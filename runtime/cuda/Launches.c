@@ -8,6 +8,7 @@
 #include "runtime/Error.h"
 
 #include <limits.h>
+#include <string.h>
 
 /// What every device can be asked for.
 enum { MOST_THREADS = 1024, MOST_BLOCKS = INT32_MAX, MOST_BLOCKS_YZ = 65535 };
@@ -17,6 +18,34 @@ enum { ALIGNMENT = 16, TABLE_ALIGNMENT = 64 };
 
 static uint64_t place_of(uint64_t place) {
   return place & ~(uint64_t)HOVA_BUFFER_KINDS;
+}
+
+void hova_grid_of_run(const hova_device_launch *launch, const hova_sizes *sizes,
+                      uint32_t grid[3]) {
+  memcpy(grid, launch->grid, sizeof launch->grid);
+  if (sizes->rows == 0) {
+    return;
+  }
+  uint64_t items = (uint64_t)sizes->items;
+  uint64_t units = launch->item_units * items +
+                   launch->token_units * (uint64_t)sizes->rows +
+                   launch->longest_units * (uint64_t)sizes->tokens;
+  if (units > 0) {
+    uint64_t each = launch->block_units;
+    grid[0] = (uint32_t)((units + each - 1) / each);
+  }
+  if (launch->item_entries > 0) {
+    grid[2] = (uint32_t)(launch->item_entries * items);
+  }
+}
+
+hova_device_buffer hova_buffer_of_run(const hova_device_buffer *buffer,
+                                      const hova_sizes *sizes) {
+  hova_device_buffer run = *buffer;
+  uint64_t rows = buffer->item_rows * (uint64_t)sizes->items +
+                  buffer->token_rows * (uint64_t)sizes->rows;
+  run.rows = rows > 0 ? rows : buffer->rows;
+  return run;
 }
 
 uint64_t hova_buffer_bytes(const hova_device_buffer *buffer) {
@@ -47,6 +76,8 @@ hova_device_address hova_buffer_address(const hova_places *places,
     return places->weights + at;
   case HOVA_IN_TABLES:
     return places->tables + at;
+  case HOVA_IN_SEQUENCES:
+    return places->sequences + at;
   case HOVA_INPUT:
     return places->tensors[at >> HOVA_BUFFER_KIND_BITS];
   default:
@@ -73,6 +104,13 @@ static bool find_room(const hova_program *program, const hova_device_code *code,
     return true;
   case HOVA_IN_TABLES:
     *found = (room){at, code->tables ? code->table_bytes : 0, false};
+    return true;
+  case HOVA_IN_SEQUENCES:
+    *found = (room){at,
+                    program->ranges
+                        ? hova_sequence_words(program->ranges) * sizeof(int32_t)
+                        : 0,
+                    false};
     return true;
   case HOVA_INPUT:
     if (index >= program->num_inputs) {
@@ -133,6 +171,38 @@ static hova_status check_kernels(const hova_program *program,
   return HOVA_OK;
 }
 
+/// The largest sizes; all 0 where shapes are fixed.
+static hova_sizes largest_sizes(const hova_program *program) {
+  const hova_ranges *ranges = program->ranges;
+  return ranges ? (hova_sizes){ranges->most_items, ranges->most_tokens,
+                               ranges->most_items * ranges->most_tokens, NULL}
+                : (hova_sizes){0};
+}
+
+/// Whether a launch of the largest sizes has the grid and the buffers that are
+/// checked here: those of smaller ones are parts of them.
+static bool sizes_are_valid(const hova_program *program,
+                            const hova_device_code *code,
+                            const hova_device_launch *launch) {
+  hova_sizes largest = largest_sizes(program);
+  uint64_t units = (uint64_t)launch->item_units + launch->token_units +
+                   launch->longest_units;
+  uint32_t buffers = code->kernels[launch->kernel].num_buffers;
+  if ((units > 0 && launch->block_units == 0) ||
+      (!program->ranges && (units > 0 || launch->item_entries > 0)) ||
+      code->kernels[launch->kernel].takes_sizes != (program->ranges ? 1 : 0)) {
+    return false;
+  }
+  uint32_t grid[3];
+  hova_grid_of_run(launch, &largest, grid);
+  bool fits = memcmp(grid, launch->grid, sizeof grid) == 0;
+  for (uint32_t i = 0; launch->buffers && i < buffers; ++i) {
+    const hova_device_buffer *buffer = &launch->buffers[i];
+    fits &= hova_buffer_of_run(buffer, &largest).rows == buffer->rows;
+  }
+  return fits;
+}
+
 static hova_status check_launch(const hova_program *program,
                                 const hova_device_code *code, uint32_t number,
                                 hova_error *error) {
@@ -144,6 +214,12 @@ static hova_status check_launch(const hova_program *program,
                      "of %u kernels, got number %u",
                      program->name, number, path, code->num_kernels,
                      launch->kernel);
+  }
+  if (!sizes_are_valid(program, code, launch)) {
+    return hova_fail(error, HOVA_REJECTED,
+                     "program '%s' is malformed: launch %u of '%s' expects its "
+                     "grid and buffers to be those of the largest sizes",
+                     program->name, number, path);
   }
   const uint32_t *grid = launch->grid;
   if (grid[0] == 0 || grid[0] > MOST_BLOCKS || grid[1] == 0 ||

@@ -5,6 +5,7 @@
 #define HOVA_RUNTIME_CUDA_LAUNCHES_H
 
 #include "runtime/Error.h"
+#include "runtime/Sizes.h"
 
 #include <stdbool.h>
 
@@ -21,7 +22,7 @@ typedef uint64_t hova_device_address;
 
 /// Where what buffers lie in begins.
 typedef struct hova_places {
-  hova_device_address arena, weights, tables;
+  hova_device_address arena, weights, tables, sequences;
   const hova_device_address *tensors; ///< of the inputs, then of the outputs
   uint32_t num_inputs;
 } hova_places;
@@ -32,6 +33,14 @@ hova_device_address hova_buffer_address(const hova_places *places,
 
 /// Whether a buffer lies in an input or output, whose address a run may change.
 bool hova_buffer_is_tensor(const hova_device_buffer *buffer);
+
+/// The grid of a launch in a run; `sizes` are all 0 where shapes are fixed.
+void hova_grid_of_run(const hova_device_launch *launch, const hova_sizes *sizes,
+                      uint32_t grid[3]);
+
+/// A buffer with the rows that it has in a run.
+hova_device_buffer hova_buffer_of_run(const hova_device_buffer *buffer,
+                                      const hova_sizes *sizes);
 
 /// From the start of the first row to the end of the last one.
 uint64_t hova_buffer_bytes(const hova_device_buffer *buffer);

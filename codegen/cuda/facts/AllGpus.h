@@ -30,6 +30,8 @@ inline constexpr int64_t kChunk = 8;
 inline constexpr int64_t kChunk32 = kChunkBytes / 4;
 /// Columns of a segment of a box: rows of 128 bytes, and of 256 in f32.
 inline constexpr int64_t kSegment = 64;
+/// Axes of a grid.
+inline constexpr int64_t kGridAxes = 3;
 /// Blocks of a grid along x, and along y or z.
 inline constexpr int64_t kMostBlocksX = (int64_t(1) << 31) - 1;
 inline constexpr int64_t kMostBlocksYZ = 65535;

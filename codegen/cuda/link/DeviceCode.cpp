@@ -24,6 +24,9 @@ static uint64_t placeOf(Value buffer, int64_t inputs) {
   if (auto table = buffer.getDefiningOp<TableBufferOp>()) {
     return table.getOffset() | HOVA_IN_TABLES;
   }
+  if (buffer.getDefiningOp<SequenceBufferOp>()) {
+    return HOVA_IN_SEQUENCES;
+  }
   int64_t number = cast<BlockArgument>(buffer).getArgNumber();
   return number < inputs
              ? number << HOVA_BUFFER_KIND_BITS | HOVA_INPUT
@@ -34,6 +37,14 @@ static hova_device_use useOf(const BufferUse &use) {
   return !use.isWritten ? HOVA_DEVICE_INPUT
          : use.isRead   ? HOVA_DEVICE_STATE
                         : HOVA_DEVICE_OUTPUT;
+}
+
+/// What a launch says of its grid in a run (`hova_device_launch`).
+static std::array<int64_t, 5> sizesOf(CudaRunAttr run) {
+  return run ? std::array{run.getItemUnits(), run.getTokenUnits(),
+                          run.getLongestUnits(), run.getBlockUnits(),
+                          run.getItemEntries()}
+             : std::array<int64_t, 5>{};
 }
 
 namespace {
@@ -75,16 +86,21 @@ private:
     LLVM::LLVMFuncOp function = kernel.function;
     StringRef name = function.getName();
     MachineCodeUse use = code ? code->kernels.lookup(name) : MachineCodeUse();
-    return build.record(
-        {build.text(name), build.i32(kernel.threads),
-         build.i32(kernel.sharedBytes), build.i32(function.getNumArguments()),
-         isEmulated ? build.constant(("hova_emulated_" + name).str())
-                    : build.null(),
-         build.i32(use.registers), build.i32(use.spilledBytes),
-         build.i32(use.localBytes)});
+    size_t buffers = llvm::count_if(function.getArgumentTypes(),
+                                    llvm::IsaPred<LLVM::LLVMPointerType>);
+    return build.record({build.text(name), build.i32(kernel.threads),
+                         build.i32(kernel.sharedBytes), build.i32(buffers),
+                         isEmulated
+                             ? build.constant(("hova_emulated_" + name).str())
+                             : build.null(),
+                         build.i32(use.registers), build.i32(use.spilledBytes),
+                         build.i32(use.localBytes),
+                         build.i32(function.getNumArguments() > buffers)});
   }
 
-  llvm::Constant *describeBuffer(Value buffer, const BufferUse &use) {
+  /// `ofItem` and `ofToken` are rows that a run has (`#hova_cuda.run`).
+  llvm::Constant *describeBuffer(Value buffer, const BufferUse &use,
+                                 int64_t ofItem, int64_t ofToken) {
     auto type = cast<MemRefType>(buffer.getType());
     int64_t element = llvm::divideCeil(type.getElementTypeBitWidth(), 8);
     int64_t rows = type.getNumElements() / type.getShape().back();
@@ -96,20 +112,28 @@ private:
     return build.record({build.i64(placeOf(buffer, inputs.getInt())),
                          build.i64(rows),
                          build.i64(type.getShape().back() * element),
-                         build.i64(stride * element), build.i32(useOf(use))});
+                         build.i64(stride * element), build.i32(useOf(use)),
+                         build.i32(ofItem), build.i32(ofToken)});
   }
 
   llvm::Constant *describeLaunch(const DeviceLaunch &launch) {
     LaunchOp op = launch.op;
     auto shape = cast<CudaLaunchAttr>(op.getShape());
+    CudaRunAttr run = shape.getRun();
     SmallVector<llvm::Constant *> buffers;
-    for (auto [buffer, use] :
-         llvm::zip_equal(op.getBuffers(), uses[launch.kernel])) {
-      buffers.push_back(describeBuffer(buffer, use));
+    for (auto [number, buffer, use] :
+         llvm::enumerate(op.getBuffers(), uses[launch.kernel])) {
+      int64_t ofItem = run ? run.getRows()[2 * number] : 0;
+      int64_t ofToken = run ? run.getRows()[2 * number + 1] : 0;
+      buffers.push_back(describeBuffer(buffer, use, ofItem, ofToken));
     }
-    return build.record({build.i32(launch.kernel), build.i32(shape.getX()),
-                         build.i32(shape.getY()), build.i32(shape.getZ()),
-                         build.array(buffers)});
+    SmallVector<llvm::Constant *> fields = {
+        build.i32(launch.kernel), build.i32(shape.getX()),
+        build.i32(shape.getY()), build.i32(shape.getZ()), build.array(buffers)};
+    for (int64_t size : sizesOf(run)) {
+      fields.push_back(build.i32(size));
+    }
+    return build.record(fields);
   }
 
   ConstantBuilder build;

@@ -60,6 +60,9 @@ private:
 SmallVector<BufferUse> getBufferUses(LLVM::LLVMFuncOp kernel) {
   SmallVector<BufferUse> uses;
   for (Value argument : kernel.getArguments()) {
+    if (!isa<LLVM::LLVMPointerType>(argument.getType())) {
+      continue;
+    }
     uses.push_back(Pointers(argument).follow());
   }
   return uses;

@@ -39,7 +39,11 @@ Value ThreadEmitter::bytesToRead(GroupCopyOp op, const Matrix &source,
 /// Whether a matrix of `rows` rows has the row after `position` that a thread
 /// copies in a round, of which `first` is the first one and `count` are all.
 Value ThreadEmitter::isRowThere(Value position, Value row, int64_t first,
-                                int64_t count, int64_t rows) {
+                                int64_t count, const Matrix &source) {
+  if (source.rowCount) {
+    return isRowOf(source, add(word(position), add(row, i32(first))));
+  }
+  int64_t rows = source.rows;
   // The position begins a section of rows, as many as it is a multiple of. All
   // threads get the same answer unless the matrix ends within this round's part
   // of its last section: a comparison of the position alone, which the rounds
@@ -213,12 +217,12 @@ LogicalResult ThreadEmitter::emitCopy(GroupCopyOp op) {
         branches = true;
       }
       Value placedRow = placed.empty() ? Value() : placed[first / rowsAtOnce];
-      Value there = op.getInBounds()[0] ? Value()
-                    : placedRow
-                        ? below(placedRow, source->rows)
-                        : isRowThere(op.getRow(), row, first,
-                                     std::min(rowsAtOnce, slots.rows - first),
-                                     source->rows);
+      Value there =
+          op.getInBounds()[0] ? Value()
+          : placedRow
+              ? isRowOf(*source, placedRow)
+              : isRowThere(op.getRow(), row, first,
+                           std::min(rowsAtOnce, slots.rows - first), *source);
       Value column = add(add(firstColumn, mul(piece, bytes / elementBytes)),
                          i32(kSegment * segment));
       Value to = offset(places[first % kBlockRows],

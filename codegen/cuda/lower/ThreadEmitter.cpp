@@ -41,6 +41,11 @@ Value ThreadEmitter::rem(Value x, int64_t y) {
 Value ThreadEmitter::below(Value x, int64_t extent) {
   return arith::CmpIOp::create(b, arith::CmpIPredicate::ult, x, i32(extent));
 }
+Value ThreadEmitter::isRowOf(const Matrix &matrix, Value row) {
+  return matrix.rowCount ? arith::CmpIOp::create(b, arith::CmpIPredicate::ult,
+                                                 row, matrix.rowCount)
+                         : below(row, matrix.rows);
+}
 Value ThreadEmitter::select(Value condition, Value x, Value y) {
   return arith::SelectOp::create(b, condition, x, y);
 }
@@ -261,10 +266,16 @@ void ThreadEmitter::createKernel() {
                          Attribute(), /*alignment=*/1024, /*addrSpace=*/3);
   size_t matrices = llvm::count_if(
       from.getArgumentTypes(), [](Type type) { return isa<MemRefType>(type); });
+  SmallVector<Type> parameters(matrices, pointer(1));
+  // What a run has is said by numbers that all blocks get.
+  int64_t coordinates = from.getNumArguments() - matrices;
+  if (coordinates > kGridAxes) {
+    parameters.append(coordinates - kGridAxes, b.getI32Type());
+  }
   to = LLVM::LLVMFuncOp::create(
       b, from.getName(),
       LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(b.getContext()),
-                                  SmallVector<Type>(matrices, pointer(1))));
+                                  parameters));
   to->setAttr("nvvm.kernel", b.getUnitAttr());
   to->setAttr("nvvm.reqntid", b.getDenseI32ArrayAttr({int32_t(threads)}));
   if (int64_t least = leastBlocks()) {
@@ -289,12 +300,15 @@ void ThreadEmitter::createKernel() {
        llvm::enumerate(from.getArguments().drop_front(matrices))) {
     Value id = axis == 0   ? NVVM::BlockIdXOp::create(b, word).getResult()
                : axis == 1 ? NVVM::BlockIdYOp::create(b, word).getResult()
-                           : NVVM::BlockIdZOp::create(b, word).getResult();
+               : axis == 2
+                   ? NVVM::BlockIdZOp::create(b, word).getResult()
+                   : Value(entry->getArgument(matrices + axis - kGridAxes));
     map.map(argument, arith::IndexCastOp::create(b, b.getIndexType(), id));
   }
 }
 
-/// Matrices first, then at most three coordinates; no result.
+/// Matrices first, then three coordinates at most and, after three, what a run
+/// has of two kinds of units; no result.
 static LogicalResult verifySignature(func::FuncOp function) {
   bool coordinates = false;
   int64_t count = 0;
@@ -316,10 +330,11 @@ static LogicalResult verifySignature(func::FuncOp function) {
              << type;
     }
   }
-  if (count > 3 || function.getNumResults() != 0 ||
+  if ((count > kGridAxes && count != kGridAxes + 2) ||
+      function.getNumResults() != 0 ||
       !llvm::hasSingleElement(function.getBody())) {
-    return function.emitOpError("expects at most three coordinates, one block "
-                                "and no result");
+    return function.emitOpError("expects at most three coordinates, or two "
+                                "numbers after them, one block and no result");
   }
   return success();
 }
@@ -515,6 +530,20 @@ LogicalResult ThreadEmitter::emitSubview(memref::SubViewOp op) {
   return success();
 }
 
+/// The rows that a matrix may have, and what says how many it has; null where
+/// the type does.
+static std::pair<int64_t, Value> rowsOf(Value matrix) {
+  int64_t rows = cast<MemRefType>(matrix.getType()).getDimSize(0);
+  if (!ShapedType::isDynamic(rows)) {
+    return {rows, Value()};
+  }
+  auto view = matrix.getDefiningOp<memref::SubViewOp>();
+  if (!view || view.getSizes().size() != 1) {
+    return {ShapedType::kDynamic, Value()};
+  }
+  return {rowsOf(view.getSource()).first, view.getDynamicSize(0)};
+}
+
 FailureOr<ThreadEmitter::Matrix> ThreadEmitter::matrix(Operation *op,
                                                        Value source) {
   auto type = cast<MemRefType>(source.getType());
@@ -524,12 +553,19 @@ FailureOr<ThreadEmitter::Matrix> ThreadEmitter::matrix(Operation *op,
   assert(succeeded(strided) && "the verifier has seen the strides");
   (void)strided;
   int64_t bytes = type.getElementTypeBitWidth() / 8;
+  auto [rows, rowCount] = rowsOf(source);
+  if (ShapedType::isDynamic(rows)) {
+    return op->emitOpError("expects rows of which there are not always as many "
+                           "to be the first ones of a matrix, got ")
+           << type;
+  }
   Matrix matrix{map.lookupOrDefault(source),
-                type.getDimSize(0),
+                rows,
                 type.getDimSize(1),
                 strides[0] * bytes,
                 bytes,
-                type.getElementType()};
+                type.getElementType(),
+                rowCount ? word(rowCount) : Value()};
   if (matrix.rows * matrix.rowBytes > kMostMatrixBytes) {
     return op->emitOpError("expects matrices of at most 2 GiB, since offsets "
                            "have 32 bits, got ")

@@ -73,6 +73,9 @@ private:
     mlir::Value base;
     int64_t rows, columns, rowBytes, elementBytes;
     mlir::Type element;
+    /// How many rows there are where the type does not say it; `rows` are those
+    /// that there may be.
+    mlir::Value rowCount = {};
   };
 
   // Scalars, 32 bits wide.
@@ -83,6 +86,7 @@ private:
   mlir::Value div(mlir::Value x, int64_t y);
   mlir::Value rem(mlir::Value x, int64_t y);
   mlir::Value below(mlir::Value x, int64_t extent);
+  mlir::Value isRowOf(const Matrix &matrix, mlir::Value row);
   mlir::Value select(mlir::Value condition, mlir::Value x, mlir::Value y);
   /// The 32 bits of an index of the original function.
   mlir::Value word(mlir::Value index);
@@ -146,7 +150,7 @@ private:
   // Copies (ThreadCopies.cpp).
   mlir::LogicalResult emitCopy(GroupCopyOp op);
   mlir::Value isRowThere(mlir::Value position, mlir::Value row, int64_t first,
-                         int64_t count, int64_t rows);
+                         int64_t count, const Matrix &source);
   mlir::Value bytesToRead(GroupCopyOp op, const Matrix &source, int64_t bytes,
                           mlir::Value there, mlir::Value column);
   Values slotPlaces(const Slots &slots, mlir::Value row, mlir::Value byte,

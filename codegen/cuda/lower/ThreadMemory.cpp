@@ -21,7 +21,7 @@ Value ThreadEmitter::inside(const Matrix &matrix, ArrayRef<bool> inBounds,
                             Value row, Value column) {
   Value inside;
   if (!inBounds[0]) {
-    inside = below(row, matrix.rows);
+    inside = isRowOf(matrix, row);
   }
   if (!inBounds[1]) {
     Value other = below(column, matrix.columns);

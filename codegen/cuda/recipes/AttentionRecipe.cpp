@@ -180,7 +180,7 @@ struct AttentionRecipe
     int64_t blocks = attention.getBlock() ? attention.getBlocks() : 1;
     int64_t rows = attention.getBlock().value_or(queries[1]);
     return {blocks * llvm::divideCeilSigned(rows, schedule.getRows()), heads,
-            queries[0]};
+            queries[0], /*units=*/0, schedule.getRows()};
   }
   std::optional<ScoreTileCounts>
   countScoreTiles(Operation *op, CudaScheduleAttr schedule) const {

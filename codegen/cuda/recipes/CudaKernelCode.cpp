@@ -100,14 +100,26 @@ CudaKernelCode::emitFunction(OpBuilder &builder, StringRef name,
   KernelOp kernel = buffers.kernel;
   auto module = cast<ModuleOp>(builder.getBlock()->getParentOp());
   SmallVector<Type> types(buffers.types.begin(), buffers.types.end());
-  KernelBuilder b(module, name, types, /*coordinates=*/3);
+  auto shape = cast<CudaLaunchAttr>(buffers.shape);
+  KernelBuilder b(module, name, types, /*coordinates=*/shape.getRun() ? 5 : 3);
   StageOp stage = stageOf(kernel);
   b.setLoc(stage.getAnchor()->getLoc());
   GroupEmitter emitter(b, cast<CudaScheduleAttr>(kernel.getScheduleAttr()),
                        stage);
   emitter.setMatrices(types.size());
+  CudaRunAttr run = shape.getRun();
+  if (run && !run.isWhole()) {
+    emitter.setRagged();
+  }
   for (auto [number, value] : llvm::enumerate(buffers.values)) {
-    emitter.setMatrix(value, b.argument(number));
+    Value matrix = b.argument(number);
+    // A block of one sequence has all of it.
+    if (run && run.getItemEntries() == 0) {
+      ArrayRef<int64_t> rows = shape.getRun().getRows();
+      matrix =
+          emitter.rowsOfRun(matrix, rows[2 * number], rows[2 * number + 1]);
+    }
+    emitter.setMatrix(value, matrix);
   }
   for (BlockArgument argument : kernel.getBody().getArguments()) {
     if (auto placement = kernel.getInputPlacement(argument.getArgNumber())) {

@@ -14,7 +14,8 @@ public:
   mlir::LogicalResult checkSchedule(KernelOp kernel) const override;
   bool holdsHalves(mlir::Operation *anchor) const override;
   int64_t getExecutedMacs(mlir::Operation *op) const override;
-  /// After the buffers the function takes the coordinates of its block.
+  /// After the buffers the function takes the coordinates of its block and, in
+  /// a program with ranges, the items and the tokens of the run.
   mlir::FailureOr<mlir::func::FuncOp>
   emitFunction(mlir::OpBuilder &builder, llvm::StringRef name,
                const KernelBuffers &buffers) const override;

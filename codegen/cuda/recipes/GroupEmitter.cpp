@@ -3,6 +3,7 @@
 
 #include "codegen/cuda/recipes/GroupEmitter.h"
 #include "codegen/cuda/Recipe.h"
+#include "codegen/cuda/facts/AllGpus.h"
 #include "dialect/Interfaces.h"
 #include "dialect/Shapes.h"
 #include "dialect/dense/DenseOps.h"
@@ -48,10 +49,10 @@ Value GroupEmitter::matrix(Value tensor) {
   auto slice = tensor.getDefiningOp<SliceOp>();
   assert(slice && isColumnSlice(slice) && "a value of the kernel has no place");
   Value source = matrix(slice.getX());
-  int64_t rows = cast<MemRefType>(source.getType()).getDimSize(0);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointAfterValue(source);
-  Value part = view(source, 0, rows, slice.getOffset(), shapeOf(tensor).back());
+  Value part =
+      viewColumns(source, int64_t(slice.getOffset()), shapeOf(tensor).back());
   places[tensor] = part;
   return part;
 }
@@ -72,14 +73,52 @@ KernelBuilder::RowMap GroupEmitter::rowMap(Value tensor) {
   };
 }
 
-Value GroupEmitter::view(Value matrix, Expr row, int64_t rows, Expr column,
+Value GroupEmitter::rowsOfRun(Value matrix, int64_t ofItem, int64_t ofToken) {
+  if (ofItem == 0 && ofToken == 0) {
+    return matrix;
+  }
+  // After the coordinates of its block a function takes those of the run.
+  Expr items = b(b.argument(matrices + kGridAxes));
+  Expr tokens = b(b.argument(matrices + kGridAxes + 1));
+  int64_t columns = cast<MemRefType>(matrix.getType()).getDimSize(1);
+  return view(matrix, 0, ofItem ? items * ofItem : tokens * ofToken, 0,
+              columns);
+}
+
+Value GroupEmitter::matrixOfBlocks(Value tensor) {
+  Value found = matrix(tensor);
+  auto of = found.getDefiningOp<memref::SubViewOp>();
+  if (isRagged || !of || of.getSizes().empty()) {
+    return found;
+  }
+  auto rows = of.getSource().getDefiningOp<memref::SubViewOp>();
+  if (!rows) {
+    return of.getSource(); // all columns
+  }
+  Value all = rows.getSource();
+  return view(all, 0, cast<MemRefType>(all.getType()).getDimSize(0),
+              of.getStaticOffset(1), of.getStaticSize(1));
+}
+
+Value GroupEmitter::viewColumns(Value matrix, Expr column, int64_t columns) {
+  int64_t rows = cast<MemRefType>(matrix.getType()).getDimSize(0);
+  if (!ShapedType::isDynamic(rows)) {
+    return view(matrix, 0, rows, column, columns);
+  }
+  // The first rows, as many as the view that it is has.
+  auto whole = cast<memref::SubViewOp>(matrix.getDefiningOp());
+  return view(matrix, 0, b(whole.getDynamicSize(0)), column, columns);
+}
+
+Value GroupEmitter::view(Value matrix, Expr row, Expr rows, Expr column,
                          int64_t columns) {
   OpFoldResult one = b.getIndexAttr(1);
   return memref::SubViewOp::create(
       b, matrix,
       ArrayRef<OpFoldResult>{getAsOpFoldResult(row.in(b)),
                              getAsOpFoldResult(column.in(b))},
-      ArrayRef<OpFoldResult>{b.getIndexAttr(rows), b.getIndexAttr(columns)},
+      ArrayRef<OpFoldResult>{getAsOpFoldResult(rows.in(b)),
+                             b.getIndexAttr(columns)},
       ArrayRef<OpFoldResult>{one, one});
 }
 
@@ -116,7 +155,7 @@ GroupEmitter::Place GroupEmitter::tilePlace(Operation *op) {
   ArrayRef<int64_t> shape = shapeOf(op->getResult(0));
   int64_t rows = staticSize(shape.drop_back());
   return {tile(b.f32(), TileDistribution::row), block(0) * schedule.getRows(),
-          block(1) * schedule.getColumns(), rows % schedule.getRows() == 0,
+          block(1) * schedule.getColumns(), areWhole(rows, schedule.getRows()),
           shape.back() % schedule.getColumns() == 0};
 }
 
@@ -125,6 +164,9 @@ Value GroupEmitter::load(Value tensor, ArrayRef<int64_t> shape,
   Value from = matrix(tensor);
   auto type = cast<MemRefType>(from.getType());
   int64_t rows = staticSize(shape.drop_back()), heldRows = type.getDimSize(0);
+  if (ShapedType::isDynamic(heldRows)) {
+    heldRows = staticSize(shapeOf(tensor).drop_back());
+  }
   bool oneColumn = type.getDimSize(1) == 1 && shape.back() != 1;
   bool oneRow = heldRows == 1 && rows != 1;
   TileType tile = place.type.with(
@@ -201,8 +243,7 @@ void GroupEmitter::store(Value tile, Value tensor, const Place &place,
   ColumnRange common = range.cut(part);
   if (!(common == range)) {
     // Beyond a half there are columns of the other one, which has its own tile.
-    int64_t rows = cast<MemRefType>(to.getType()).getDimSize(0);
-    to = view(to, 0, rows, common.from - range.from, common.width());
+    to = viewColumns(to, common.from - range.from, common.width());
     column = column - (common.from - range.from);
   }
   b.storeRounded(tile, to, place.row, column, place.rowsInside,

@@ -48,14 +48,30 @@ public:
   /// The coordinate of the block along an axis of the grid.
   Expr block(unsigned axis) { return b(b.argument(matrices + axis)); }
   void setMatrices(int64_t count) { matrices = count; }
+  /// Says that a run may have fewer rows than shapes say, and end within a
+  /// block: matrices that have rows of a run are `rowsOfRun` then.
+  void setRagged() { isRagged = true; }
+  /// The first rows of a matrix, `ofItem` for each item of the run and
+  /// `ofToken` for each of its tokens; all of it where both are 0.
+  mlir::Value rowsOfRun(mlir::Value matrix, int64_t ofItem, int64_t ofToken);
+  /// The matrix of a value that blocks read by their rows: its type says how
+  /// many there are, unless a run may end within a block.
+  mlir::Value matrixOfBlocks(mlir::Value tensor);
+  /// Whether rows of the kernel's result, `rows` by their shape, are whole
+  /// blocks of `blockRows` in every run.
+  bool areWhole(int64_t rows, int64_t blockRows) const {
+    return !isRagged && rows % blockRows == 0;
+  }
   /// The head that is written: the block's (y), unless the block has several
   /// and writes one after the other.
   Expr head() { return chosenHead ? chosenHead : block(1); }
   void setHead(Expr head) { chosenHead = head.in(b); }
 
   /// Rows from `row` on and columns from `column` on.
-  mlir::Value view(mlir::Value matrix, Expr row, int64_t rows, Expr column,
+  mlir::Value view(mlir::Value matrix, Expr row, Expr rows, Expr column,
                    int64_t columns);
+  /// Columns of all rows.
+  mlir::Value viewColumns(mlir::Value matrix, Expr column, int64_t columns);
 
   /// Rows of the block's sequence (z), the entry of the first axis, with all
   /// columns.
@@ -115,6 +131,7 @@ private:
   llvm::DenseMap<mlir::Value, mlir::Value> places;
   llvm::DenseMap<mlir::Value, PlacementAttrInterface> placements;
   int64_t matrices = 0;
+  bool isRagged = false;
   Expr chosenHead;
   llvm::DenseMap<mlir::Operation *, mlir::Value> slots;
   KernelBuilder::Values tokens;

@@ -72,10 +72,10 @@ static void emitLogits(GroupEmitter &e, HeadLogitsOp op) {
   int64_t width = shapeOf(op.getHeadWeight())[0];
   int64_t rows = staticSize(shapeOf(op.getResult()).drop_back());
   int64_t blockLogitRows = e.schedule.getRows(), depth = boxColumns(width);
-  bool rowsInside = rows % blockLogitRows == 0;
+  bool rowsInside = e.areWhole(rows, blockLogitRows);
   Expr row = e.block(0) * blockLogitRows;
   Value heads =
-      e.view(e.matrix(op.getHeadsIn()), 0, rows, e.block(1) * width, width);
+      e.viewColumns(e.matrix(op.getHeadsIn()), e.block(1) * width, width);
   Value xs = b.slots({1, blockLogitRows, depth}, getElementTypeOrSelf(heads));
   Value x = b.copy(heads, row, 0, xs, 0, rowsInside, width == depth,
                    e.rowMap(op.getHeadsIn()));
@@ -136,10 +136,9 @@ struct HeadLogitsRecipe
                      getElementTypeOrSelf(logitsOp.getHeadsIn()));
   }
   Grid getGrid(Operation *op, CudaScheduleAttr schedule) const {
-    ArrayRef<int64_t> shape = shapeOf(op->getResult(0));
-    return {llvm::divideCeilSigned(staticSize(shape.drop_back()),
-                                   schedule.getRows()),
-            shape.back(), 1};
+    Grid grid = gridOfTiles(op, schedule);
+    grid.y = shapeOf(op->getResult(0)).back();
+    return grid;
   }
   void emitGroup(Operation *op, GroupEmitter &emitter) const {
     emitLogits(emitter, cast<HeadLogitsOp>(op));
@@ -273,9 +272,9 @@ Value ScaleHeadsJoin::emitOn(Operation *op, GroupEmitter &e, Value,
   int64_t rows = e.schedule.getRows(), columns = boxColumns(shape.back());
   auto type = TileType::get(b.getContext(), {rows, columns}, b.f32(),
                             TileDistribution::row, e.schedule.warps(), 1);
-  RowSoftmax softmax =
-      emitRowSoftmax(b, type, e.matrix(scaling.getLogits()), place.row,
-                     shape.back(), staticSize(shape.drop_back()) % rows == 0);
+  RowSoftmax softmax = emitRowSoftmax(
+      b, type, e.matrix(scaling.getLogits()), place.row, shape.back(),
+      e.areWhole(staticSize(shape.drop_back()), rows));
   Value shares = b.map(type, {softmax.powers, softmax.inverse},
                        [](Elements x, Expr, Expr) { return x[0] * x[1]; });
   Value slots = b.slots({1, rows, columns}, b.f32());

@@ -164,8 +164,9 @@ struct NormRecipe : RowsRecipe<NormRecipe, LayerNormOp> {
                                  : scheduleRows(op);
   }
   Grid getGrid(Operation *op, CudaScheduleAttr schedule) const {
-    Grid tiles = gridOfTiles(op, schedule);
-    return hasOneHead(op) ? Grid{tiles.x, 1, 1} : tiles;
+    Grid grid = gridOfTiles(op, schedule);
+    grid.y = hasOneHead(op) ? 1 : grid.y;
+    return grid;
   }
   void emitGroup(Operation *op, GroupEmitter &e) const {
     auto norm = cast<LayerNormOp>(op);

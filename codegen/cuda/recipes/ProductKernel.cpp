@@ -41,7 +41,8 @@ public:
     auto right = cast<MemRefType>(w.getType());
     inner = left.getDimSize(1);
     turns = llvm::divideCeil(inner, chosen.getStep());
-    rowsInside = left.getDimSize(0) % chosen.getRows() == 0;
+    rowsInside =
+        !left.isDynamicDim(0) && left.getDimSize(0) % chosen.getRows() == 0;
     columnsInside =
         right.getDimSize(isTransposed ? 0 : 1) % chosen.getColumns() == 0;
     innerInside = inner % chosen.getStep() == 0;

@@ -54,9 +54,9 @@ static Value emitScaledProduct(GroupEmitter &e, LinearOp op,
     GroupWaitOp::create(b, copies);
     scaleBoxes(e, boxes, factors, scaling.getJoin()->columnsBefore);
   };
-  return emitProduct(b, e.schedule, e.matrix(x), e.matrix(op.getWeight()),
-                     place.row, place.column, /*isTransposed=*/true,
-                     e.rowMap(x), scale, e.columnMap());
+  return emitProduct(b, e.schedule, e.matrixOfBlocks(x),
+                     e.matrix(op.getWeight()), place.row, place.column,
+                     /*isTransposed=*/true, e.rowMap(x), scale, e.columnMap());
 }
 
 static Value emitSums(GroupEmitter &e, LinearOp op,
@@ -65,7 +65,7 @@ static Value emitSums(GroupEmitter &e, LinearOp op,
   return scaling
              ? emitScaledProduct(e, op, cast<CudaJoinOpInterface>(scaling),
                                  place)
-             : emitProduct(e.b, e.schedule, e.matrix(op.getX()),
+             : emitProduct(e.b, e.schedule, e.matrixOfBlocks(op.getX()),
                            e.matrix(op.getWeight()), place.row, place.column,
                            /*isTransposed=*/true, e.rowMap(op.getX()),
                            /*scale=*/{}, e.columnMap());

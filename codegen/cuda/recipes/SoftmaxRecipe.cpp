@@ -53,7 +53,9 @@ static void emitSoftmax(GroupEmitter &e, SoftmaxOp op) {
 namespace {
 struct SoftmaxRecipe : ElementsRecipe<SoftmaxRecipe, SoftmaxOp> {
   Grid getGrid(Operation *op, CudaScheduleAttr schedule) const {
-    return {gridOfTiles(op, schedule).x, 1, 1};
+    Grid grid = gridOfTiles(op, schedule);
+    grid.y = 1;
+    return grid;
   }
   OperandReads getReads(Operation *, unsigned) const {
     return OperandReads::placed;

@@ -6,6 +6,7 @@
 #include "codegen/cuda/recipes/CudaKernels.h"
 #include "codegen/cuda/recipes/linear_attention/FeatureWriter.h"
 #include "dialect/Interfaces.h"
+#include "dialect/Ranges.h"
 #include "dialect/Shapes.h"
 #include "passes/Columns.h"
 #include "passes/fuse/Grouping.h"
@@ -143,9 +144,11 @@ CudaFusionAttr::chooseSplit(SplitReductionOpInterface op,
         reduction.fitLength(reduction.isCausal ? kSumsRows : kPartTerms),
         /*mergesApart=*/true};
   }
+  // The parts of few rows would be those of other sums than of many.
+  bool isOfAnySize = SequenceRanges::readFrom(op).has_value();
   Value result = op->getResult(0);
   ArrayRef<int64_t> shape = shapeOf(result);
-  if (shape.empty() || scalingOf(op) ||
+  if (shape.empty() || isOfAnySize || scalingOf(op) ||
       llvm::any_of(result.getUsers(), isColumnSlice)) {
     return std::nullopt;
   }

@@ -58,7 +58,7 @@ class Grid:
 
     def __init__(self, ptx: str, name: str, buffers: list[np.ndarray], grid: tuple[int, ...],
                  shared: int, landing: str = "early", seed: int = 0, sums: str = "in-order", block: tuple[int, ...] | None = None,
-                 counts: bool = False, results: int | None = None, approximations: str = "nearest"):
+                 counts: bool = False, results: int | None = None, approximations: str = "nearest", numbers: tuple[int, ...] = ()):
         self.sums, self.is_counted, self.approximations = sums, counts, approximations
         self.code = parse(ptx, name)
         entry = re.search(rf"\.entry {name}\(.*?\n\{{", ptx, re.DOTALL).group()
@@ -69,7 +69,8 @@ class Grid:
         self.threads = int(np.prod(self.shape))
         self.symbols = set(re.findall(r"\.shared [^;]*?(\w+)\[", ptx))
         self.params = re.findall(r"\.param \S+.*?(\w+_param_\d+)", entry)
-        check(len(self.params) == len(buffers), f"{len(buffers)} buffers for {self.params}")
+        check(len(self.params) == len(buffers) + len(numbers), f"{len(buffers)} buffers and {len(numbers)} numbers for {self.params}")
+        self.numbers = numbers
         self.landing, self.random = landing, random.Random(seed)
         self.sizes = sizes = [*grid, 1, 1][:3]
         self.blocks = int(np.prod(sizes))
@@ -488,6 +489,10 @@ class Warp(WarpProducts):
         """Parameters, shared and global memory."""
         if ".param" in s.op:
             number = self.grid.params.index(s.operands[1].strip("[]"))
+            buffers = len(self.grid.buffers)
+            if number >= buffers:
+                self.set(s.operands[0], np.array(self.grid.numbers[number - buffers], np.uint32), mask)
+                return
             self.set(s.operands[0], np.array((number + 1) << SPACE, np.uint64), mask)
             return
         names, kind = names_of(s.operands[0]), s.kind

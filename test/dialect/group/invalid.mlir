@@ -34,7 +34,7 @@ func.func @group_load_c2_box_is_whole(%s: !hova.slots<1x64x64xbf16>, %i: index) 
 // -----
 
 func.func @group_load_c3_columns_are_adjacent(%m: memref<64x128xf32, strided<[1, 64]>>, %i: index) {
-  // expected-error@+1 {{'hova.group_load' op expects source to have static extents, a unit column stride and a static row stride, got }}
+  // expected-error@+1 {{'hova.group_load' op expects source to have static columns, a unit column stride and a static row stride, got }}
   %t = hova.group_load %m[%i, %i] : memref<64x128xf32, strided<[1, 64]>> -> !hova.tile<64x128xf32, product 2x2>
   return
 }
@@ -58,7 +58,7 @@ func.func @group_store_c1_elements_agree(%t: !hova.tile<64x128xf32, product 2x2>
 // -----
 
 func.func @group_store_c2_row_stride_is_static(%t: !hova.tile<64x128xf32, product 2x2>, %m: memref<64x128xf32, strided<[?, 1]>>, %i: index) {
-  // expected-error@+1 {{'hova.group_store' op expects target to have static extents, }}
+  // expected-error@+1 {{'hova.group_store' op expects target to have static columns, }}
   hova.group_store %t, %m[%i, %i] : !hova.tile<64x128xf32, product 2x2>, memref<64x128xf32, strided<[?, 1]>>
   return
 }
@@ -92,9 +92,9 @@ func.func @group_copy_c3_rows_yield_a_row(%s: !hova.slots<1x64x64xbf16>, %m: mem
 
 // -----
 
-func.func @group_copy_c2_extents_are_static(%s: !hova.slots<1x64x64xbf16>, %m: memref<?x128xbf16>, %i: index) {
-  // expected-error@+1 {{'hova.group_copy' op expects source to have static extents, }}
-  %t = hova.group_copy %m[%i, %i] to %s[%i] : memref<?x128xbf16> to !hova.slots<1x64x64xbf16>
+func.func @group_copy_c2_columns_are_static(%s: !hova.slots<1x64x64xbf16>, %m: memref<64x?xbf16, strided<[128, 1]>>, %i: index) {
+  // expected-error@+1 {{'hova.group_copy' op expects source to have static columns, }}
+  %t = hova.group_copy %m[%i, %i] to %s[%i] : memref<64x?xbf16, strided<[128, 1]>> to !hova.slots<1x64x64xbf16>
   return
 }
 
@@ -298,7 +298,7 @@ func.func @group_gather_c1_elements_agree(%m: memref<64x128xbf16>) {
 // -----
 
 func.func @group_gather_c2_columns_lie_side_by_side(%m: memref<64x128xf32, strided<[256, 2]>>) {
-  // expected-error@+1 {{'hova.group_gather' op expects source to have static extents, a unit column stride and a static row stride, got }}
+  // expected-error@+1 {{'hova.group_gather' op expects source to have static columns, a unit column stride and a static row stride, got }}
   %t = hova.group_gather %m : memref<64x128xf32, strided<[256, 2]>> -> !hova.tile<64x128xf32, product 2x2> {
   ^bb0(%i: index, %j: index):
     hova.group_yield %i, %j : index, index

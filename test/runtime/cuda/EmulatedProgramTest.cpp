@@ -164,6 +164,10 @@ TEST(EmulatedProgram, malformed_kernels_and_launches_are_refused) {
            [](Changed &c) { c.kernels[0].emulated = nullptr; },
            [](Changed &c) { c.launches[2].kernel = 3; },
            [](Changed &c) { c.code.num_launches = 2; },
+           // Sizes of a run where there are no ranges.
+           [](Changed &c) { c.launches[1].item_units = 1; },
+           [](Changed &c) { c.launches[1].item_entries = 1; },
+           [](Changed &c) { c.kernels[1].takes_sizes = 1; },
            [](Changed &c) {
              c.code.tables = static_cast<const char *>(c.code.tables) + 4;
              c.code.table_bytes -= 4;
@@ -179,28 +183,28 @@ TEST(EmulatedProgram, malformed_kernels_and_launches_are_refused) {
 TEST(EmulatedProgram, buffers_lie_inside_of_what_there_is) {
   const uint64_t huge = std::numeric_limits<uint64_t>::max();
   for (hova_device_buffer wrong : std::vector<hova_device_buffer>{
-           {64 | HOVA_IN_ARENA, 7, 20, 32, HOVA_DEVICE_OUTPUT},
-           {72 | HOVA_IN_ARENA, 1, 4, 4, HOVA_DEVICE_OUTPUT},
-           {64 | HOVA_IN_ARENA, 6, 20, 16, HOVA_DEVICE_OUTPUT},
-           {64 | HOVA_IN_ARENA, 0, 20, 32, HOVA_DEVICE_OUTPUT},
-           {64 | HOVA_IN_ARENA, 1, 0, 32, HOVA_DEVICE_OUTPUT},
-           {64 | HOVA_IN_ARENA, huge, 20, 32, HOVA_DEVICE_OUTPUT},
-           {64 | HOVA_IN_ARENA, 2, 20, huge - 8, HOVA_DEVICE_OUTPUT},
+           {64 | HOVA_IN_ARENA, 7, 20, 32, HOVA_DEVICE_OUTPUT, 0, 0},
+           {72 | HOVA_IN_ARENA, 1, 4, 4, HOVA_DEVICE_OUTPUT, 0, 0},
+           {64 | HOVA_IN_ARENA, 6, 20, 16, HOVA_DEVICE_OUTPUT, 0, 0},
+           {64 | HOVA_IN_ARENA, 0, 20, 32, HOVA_DEVICE_OUTPUT, 0, 0},
+           {64 | HOVA_IN_ARENA, 1, 0, 32, HOVA_DEVICE_OUTPUT, 0, 0},
+           {64 | HOVA_IN_ARENA, huge, 20, 32, HOVA_DEVICE_OUTPUT, 0, 0},
+           {64 | HOVA_IN_ARENA, 2, 20, huge - 8, HOVA_DEVICE_OUTPUT, 0, 0},
            {(huge & ~UINT64_C(63)) | HOVA_IN_ARENA, 1, 64, 64,
-            HOVA_DEVICE_OUTPUT},
-           {64 | HOVA_IN_ARENA, 6, 20, 32, 3},
-           {HOVA_IN_WEIGHTS, 1, 4, 4, HOVA_DEVICE_STATE},
-           {HOVA_IN_WEIGHTS, 1, 65, 65, HOVA_DEVICE_INPUT},
-           {HOVA_IN_TABLES, 1, 129, 129, HOVA_DEVICE_INPUT},
-           {HOVA_INPUT, 6, 20, 20, HOVA_DEVICE_OUTPUT},
-           {HOVA_INPUT, 7, 20, 20, HOVA_DEVICE_INPUT},
-           {2 << HOVA_BUFFER_KIND_BITS | HOVA_INPUT, 1, 4, 4,
-            HOVA_DEVICE_INPUT},
+            HOVA_DEVICE_OUTPUT, 0, 0},
+           {64 | HOVA_IN_ARENA, 6, 20, 32, 3, 0, 0},
+           {HOVA_IN_WEIGHTS, 1, 4, 4, HOVA_DEVICE_STATE, 0, 0},
+           {HOVA_IN_WEIGHTS, 1, 65, 65, HOVA_DEVICE_INPUT, 0, 0},
+           {HOVA_IN_TABLES, 1, 129, 129, HOVA_DEVICE_INPUT, 0, 0},
+           {HOVA_INPUT, 6, 20, 20, HOVA_DEVICE_OUTPUT, 0, 0},
+           {HOVA_INPUT, 7, 20, 20, HOVA_DEVICE_INPUT, 0, 0},
+           {2 << HOVA_BUFFER_KIND_BITS | HOVA_INPUT, 1, 4, 4, HOVA_DEVICE_INPUT,
+            0, 0},
            {2 << HOVA_BUFFER_KIND_BITS | HOVA_OUTPUT, 1, 4, 4,
-            HOVA_DEVICE_OUTPUT},
+            HOVA_DEVICE_OUTPUT, 0, 0},
            {1 << HOVA_BUFFER_KIND_BITS | HOVA_OUTPUT, 1, 24, 24,
-            HOVA_DEVICE_OUTPUT},
-           {HOVA_IN_CHUNK, 1, 4, 4, HOVA_DEVICE_OUTPUT}}) {
+            HOVA_DEVICE_OUTPUT, 0, 0},
+           {HOVA_IN_CHUNK, 1, 4, 4, HOVA_DEVICE_OUTPUT, 0, 0}}) {
     Changed changed;
     changed.buffers[2] = wrong;
     EXPECT_EQ(changed.refusal(),

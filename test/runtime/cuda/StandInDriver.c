@@ -76,6 +76,10 @@ static call check_call(const CUDA_KERNEL_NODE_PARAMS *made, const char *name) {
     memcpy(&checked.arguments[i], made->kernelParams[i], 8);
     bytes_at(checked.arguments[i], 1, name);
   }
+  for (int i = 0; i < function->function->numbers; ++i) {
+    memcpy(&checked.numbers[i],
+           made->kernelParams[function->function->parameters + i], 4);
+  }
   return checked;
 }
 

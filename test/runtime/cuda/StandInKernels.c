@@ -35,9 +35,9 @@ static void run_gather(float *const *parameters) {
   memcpy(parameters[3], parameters[0], 20);
 }
 
-static const kernel kernels[] = {{"spread", 3, run_spread, NULL},
-                                 {"add", 2, run_add, NULL},
-                                 {"gather", 4, run_gather, NULL}};
+static const kernel kernels[] = {{"spread", 3, run_spread, NULL, 0},
+                                 {"add", 2, run_add, NULL, 0},
+                                 {"gather", 4, run_gather, NULL, 0}};
 
 //===----------------------------------------------------------------------===//
 // Kernels that are PTX
@@ -106,6 +106,11 @@ static void interpret(const call *made) {
                        all.begin[piece] + all.memory[piece]->bytes);
     demand((size_t)length < sizeof text, name, "too many arguments");
   }
+  for (int i = 0; i < made->kernel->numbers; ++i) {
+    length += snprintf(text + length, sizeof text - (size_t)length, " %u -1",
+                       made->numbers[i]);
+    demand((size_t)length < sizeof text, name, "too many arguments");
+  }
   write_file(ptx, made->kernel->ptx, strlen(made->kernel->ptx));
   write_file(launch, text, (size_t)length);
   FILE *file = open_file(image, "wb");
@@ -140,7 +145,10 @@ static const kernel *make_kernel(const char *name, const char *ptx) {
   made->name = strdup(name);
   made->ptx = ptx;
   while ((at = strstr(at + 1, ".param")) && at < end) {
-    ++made->parameters;
+    bool is_number = strncmp(at, ".param .u32", 11) == 0;
+    demand(!made->numbers || is_number, name, "a number before an address");
+    made->parameters += !is_number;
+    made->numbers += is_number;
   }
   demand(made->parameters <= MOST_PARAMETERS, name, "too many parameters");
   return made;

@@ -27,15 +27,17 @@ typedef enum kind {
 /// What a function of a module does.
 typedef struct kernel {
   const char *name;
-  int parameters;
+  int parameters;                        ///< addresses
   void (*run)(float *const *parameters); ///< null: what its PTX says
   const char *ptx;                       ///< of the module
+  int numbers; ///< of 32 bits, parameters after the addresses
 } kernel;
 
 /// A kernel with its arguments.
 typedef struct call {
   const kernel *kernel;
   device_address arguments[MOST_PARAMETERS];
+  unsigned numbers[MOST_PARAMETERS];
   unsigned grid[3], block[3], shared;
 } call;
 

@@ -418,15 +418,16 @@ int Session::load(const frontend::ModelOptions &options, Weights weights,
                : internalError("the description was accepted, but an operator "
                                "made no valid operation of it");
   }
+  const auto &sequences = model.program->sequences;
+  bool haveTokens =
+      sequences && sequences->length.least < sequences->length.most;
   for (StringRef name : arguments.targets()) {
     const TargetFacts *target = findTarget(name);
-    if (model.program->sequences && target && !target->takesRanges) {
-      std::string fixed;
-      for (const auto &[parameter, range] : model.program->ranges) {
-        fixed += " --set " + parameter + "=" + std::to_string(range.most);
-      }
+    if (haveTokens && target && !target->takesTokenRanges) {
       printError("programs for --target=" + name +
-                 " have fixed sizes: give them, as by" + fixed);
+                 " have items of one length: give it, as by --set " +
+                 sequences->length.name + "=" +
+                 std::to_string(sequences->length.most));
       return Rejected;
     }
   }

@@ -7,7 +7,7 @@ from __future__ import annotations
 import ctypes
 from typing import Any
 
-ABI_VERSION = 10
+ABI_VERSION = 11
 
 # hova_status, and the exit statuses of programs that fail so.
 OK = 0

@@ -111,8 +111,10 @@ struct MergeSummariesRecipe
   /// Blocks of rows of all heads along x, of columns along y.
   Grid getGrid(Operation *op, CudaScheduleAttr schedule) const {
     ArrayRef<int64_t> s = shapeOf(cast<MergeSummariesOp>(op).getSummary());
-    return {s[0] * s[1] * llvm::divideCeilSigned(s[3], schedule.getRows()),
-            llvm::divideCeilSigned(s[4], schedule.getColumns())};
+    int64_t blocks =
+        s[0] * s[1] * llvm::divideCeilSigned(s[3], schedule.getRows());
+    return {blocks, llvm::divideCeilSigned(s[4], schedule.getColumns()), 1,
+            blocks};
   }
   void emitGroup(Operation *op, GroupEmitter &e) const {
     SummaryMerger(e, cast<MergeSummariesOp>(op)).write();

@@ -15,8 +15,16 @@ func.func @offset(%m: memref<8x64xf32, strided<[64, 1], offset: 64>>) {
 
 // -----
 
-// expected-error@+1 {{'func.func' op expects at most three coordinates, one block and no result}}
+// expected-error@+1 {{'func.func' op expects at most three coordinates, or two numbers after them, one block and no result}}
 func.func @coordinates(%a: index, %b: index, %c: index, %d: index) {
+  return
+}
+
+// -----
+
+func.func @rows_of_nowhere(%m: memref<?x256xf32>, %i: index) {
+  // expected-error@+1 {{'hova.group_load' op expects rows of which there are not always as many to be the first ones of a matrix, got 'memref<?x256xf32>'}}
+  %t = hova.group_load %m[%i, %i] : memref<?x256xf32> -> !hova.tile<64x64xf32, product 2x2>
   return
 }
 
