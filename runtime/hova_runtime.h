@@ -366,6 +366,10 @@ typedef struct hova_device_kernel {
   uint32_t registers;
   uint32_t spilled_bytes;
   uint32_t local_bytes;
+  /// 1: its launches may begin while those before them still run. Every thread
+  /// waits for these (griddepcontrol.wait) before it touches what is neither
+  /// weights nor tables, and before it ends. 0: nothing is said.
+  uint32_t overlaps;
   uint32_t takes_sizes; ///< 1 where it takes items and tokens, else 0
 } hova_device_kernel;
 

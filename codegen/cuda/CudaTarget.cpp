@@ -45,6 +45,7 @@ void CudaTarget::buildTargetPhase(PhaseBuilder &phase) const {
   buildLowerToNvvm(
       [&](std::unique_ptr<Pass> pass) { phase.add(std::move(pass)); });
   phase.addCheck(createVerifyDeviceCodePass());
+  phase.addCheck(createVerifyLaunchOrderPass());
 }
 
 LogicalResult CudaTarget::checkCode(ModuleOp code) const {

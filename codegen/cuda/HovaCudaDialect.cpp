@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "codegen/cuda/HovaCudaDialect.h"
+#include "codegen/cuda/LaunchOps.h"
 #include "codegen/cuda/Recipe.h"
 #include "codegen/cuda/WgmmaOps.h"
 #include "codegen/cuda/facts/GpuFacts.h"
@@ -10,6 +11,7 @@
 #include "dialect/ranges/RangeMistakes.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/DialectImplementation.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
 #include "passes/Units.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -27,13 +29,40 @@ void hova::HovaCudaDialect::initialize() {
       >();
   addOperations<
 #define GET_OP_LIST
+#include "codegen/cuda/LaunchOps.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
 #include "codegen/cuda/WgmmaOps.cpp.inc"
       >();
+}
+
+/// Numbers of matrices that a function takes, each once, in order.
+static mlir::LogicalResult verifySettled(mlir::Operation *op,
+                                         mlir::Attribute value) {
+  auto function = dyn_cast<mlir::FunctionOpInterface>(op);
+  auto numbers = dyn_cast<mlir::DenseI64ArrayAttr>(value);
+  int64_t least = 0, count = function ? function.getNumArguments() : 0;
+  bool isRight = function && numbers;
+  for (int64_t number :
+       isRight ? numbers.asArrayRef() : llvm::ArrayRef<int64_t>()) {
+    isRight &= number >= least && number < count;
+    least = number + 1;
+  }
+  return isRight ? mlir::success()
+                 : op->emitOpError("expects '")
+                       << hova::kSettledAttr
+                       << "' on a function, numbers of its arguments in order, "
+                          "got "
+                       << value;
 }
 
 mlir::LogicalResult
 hova::HovaCudaDialect::verifyOperationAttribute(Operation *op,
                                                 NamedAttribute attribute) {
+  if (attribute.getName() == kSettledAttr) {
+    return verifySettled(op, attribute.getValue());
+  }
   if (attribute.getName() != kGpuAttr) {
     return success();
   }

@@ -17,6 +17,11 @@ def HovaCuda_Dialect : Dialect {
     one on a module: `hova_cuda.gpu = "sm_86"` names the level of GPUs whose
     figures its code goes by (codegen/cuda/facts/GpuFacts.h). It is one of those
     that are known.
+
+    On the function of a kernel `hova_cuda.settled = array<i64: 1, 2>` says that
+    its launches may begin while those before them still run, and which of its
+    matrices none of these writes: it may read them before it waits
+    (`hova_cuda.await_launches`), and nothing else.
     Operations are for what upstream's dialects cannot say.
   }];
   // Pointers of its operations.
@@ -24,6 +29,9 @@ def HovaCuda_Dialect : Dialect {
   let useDefaultAttributePrinterParser = 1;
   let hasOperationAttrVerify = 1;
 }
+
+class HovaCuda_Op<string mnemonic, list<Trait> traits = []>
+    : Op<HovaCuda_Dialect, mnemonic, traits>;
 
 def HovaCuda_ScheduleAttr : AttrDef<HovaCuda_Dialect, "CudaSchedule",
     [DeclareAttrInterfaceMethods<Hova_ScheduleAttrInterface>]> {

@@ -112,6 +112,47 @@ def OrderLoadsPass : Pass<"hova-order-loads", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
 }
 
+def OrderLaunchesPass : Pass<"hova-order-launches", "::mlir::ModuleOp"> {
+  let summary = "Do what depends on no launch before a kernel waits for them";
+  let description = [{
+    Before: kernels that say what is settled (`hova_cuda.settled`), whose first
+    block has a wait for the launches before. After: the wait, with the leave for
+    the next launch behind it, stands before the first operation of that block
+    that touches other global memory, or has one inside that does; and before it
+    stand copies of what is settled that stood behind it, with what they are
+    computed of, as far as between them are copies, commits and arithmetic alone.
+    Commits stay where they are, so that a copy may come to be in an earlier group
+    and is awaited no later than it was. Other kernels stay as they are.
+
+    ```mlir
+    llvm.func @k(%x: !llvm.ptr<1>, %w: !llvm.ptr<1>, %s: !llvm.ptr<3>, %t: !llvm.ptr<3>)
+        attributes {hova_cuda.settled = array<i64: 1>} {
+      hova_cuda.await_launches
+      hova_cuda.allow_launches
+      nvvm.cp.async.shared.global %s, %x, 16, cache = cg : !llvm.ptr<3>, !llvm.ptr<1>
+      nvvm.cp.async.commit.group
+      nvvm.cp.async.shared.global %t, %w, 16, cache = cg : !llvm.ptr<3>, !llvm.ptr<1>
+      nvvm.cp.async.commit.group
+      llvm.return
+    }
+    ```
+    becomes
+    ```mlir
+    llvm.func @k(%x: !llvm.ptr<1>, %w: !llvm.ptr<1>, %s: !llvm.ptr<3>, %t: !llvm.ptr<3>)
+        attributes {hova_cuda.settled = array<i64: 1>} {
+      nvvm.cp.async.shared.global %t, %w, 16, cache = cg : !llvm.ptr<3>, !llvm.ptr<1>
+      hova_cuda.await_launches
+      hova_cuda.allow_launches
+      nvvm.cp.async.shared.global %s, %x, 16, cache = cg : !llvm.ptr<3>, !llvm.ptr<1>
+      nvvm.cp.async.commit.group
+      nvvm.cp.async.commit.group
+      llvm.return
+    }
+    ```
+  }];
+  let dependentDialects = ["::hova::HovaCudaDialect"];
+}
+
 def LowerLoopAnnotationsPass
     : Pass<"hova-lower-loop-annotations", "::mlir::ModuleOp"> {
   let summary = "Keep the annotations of loops on their branches";
@@ -165,6 +206,68 @@ def LowerWgmmaToPtxPass : Pass<"hova-lower-wgmma-to-ptx", "::mlir::ModuleOp"> {
     ```
   }];
   let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
+}
+
+def LowerLaunchOrderToPtxPass
+    : Pass<"hova-lower-launch-order-to-ptx", "::mlir::ModuleOp"> {
+  let summary = "Write waits for launches as pieces of PTX";
+  let description = [{
+    Before: kernels in the LLVM and NVVM dialects that may have
+    `hova_cuda.await_launches` and `hova_cuda.allow_launches`. After: each of these
+    is one `llvm.inline_asm` that no access to memory moves over. Like
+    `hova-lower-wgmma-to-ptx` it comes last before LLVM, and not before the
+    emulation. Kernels without them stay as they are.
+
+    ```mlir
+    llvm.func @f() attributes {hova_cuda.settled = array<i64>} {
+      hova_cuda.await_launches
+      llvm.return
+    }
+    ```
+    becomes
+    ```mlir
+    llvm.func @f() attributes {hova_cuda.settled = array<i64>} {
+      llvm.inline_asm has_side_effects asm_dialect = att "griddepcontrol.wait;", "~{memory}" : () -> ()
+      llvm.return
+    }
+    ```
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
+}
+
+def VerifyLaunchOrderPass
+    : Pass<"hova-verify-launch-order", "::mlir::ModuleOp"> {
+  let summary = "Refuse a kernel that touches memory before it waits for launches";
+  let description = [{
+    Before: kernels in the LLVM and NVVM dialects, after all lowering. After: the
+    same. Where a kernel says what is settled (`hova_cuda.settled`), so that its
+    launches may begin before those in front of them have ended, every path to an
+    access of other global memory and every path to its end has
+    `hova_cuda.await_launches`, and it writes nothing that is settled. Other
+    kernels have no such wait. Anything else is an error at its place.
+
+    ```mlir
+    module attributes {hova_cuda.gpu = "sm_90a"} {
+      llvm.func @main(%x: !llvm.ptr<1>, %y: !llvm.ptr<1>) attributes {hova_cuda.settled = array<i64: 0>, nvvm.kernel} {
+        %a = llvm.load %x : !llvm.ptr<1> -> f32
+        hova_cuda.await_launches
+        llvm.store %a, %y : f32, !llvm.ptr<1>
+        llvm.return
+      }
+    }
+    ```
+    stays
+    ```mlir
+    module attributes {hova_cuda.gpu = "sm_90a"} {
+      llvm.func @main(%x: !llvm.ptr<1>, %y: !llvm.ptr<1>) attributes {hova_cuda.settled = array<i64: 0>, nvvm.kernel} {
+        %a = llvm.load %x : !llvm.ptr<1> -> f32
+        hova_cuda.await_launches
+        llvm.store %a, %y : f32, !llvm.ptr<1>
+        llvm.return
+      }
+    }
+    ```
+  }];
 }
 
 def VerifyDeviceCodePass : Pass<"hova-verify-device-code", "::mlir::ModuleOp"> {
@@ -411,7 +514,10 @@ def LowerDeviceProgramPass
   let description = [{
     Before: the code of a tiled program. After: its kernels alone, which are
     found by their names. The launches become data of the program, made of the
-    `main` that stands beside the code.
+    `main` that stands beside the code. On levels of GPUs where a launch may begin
+    before others have ended, each kernel says which of its matrices are weights
+    or tables in all of its launches, so that none writes them
+    (`hova_cuda.settled`).
 
     ```mlir
     func.func @main(%x: memref<4x64xf32>, %y: memref<4x64xf32>) attributes {hova.arena_bytes = 0 : i64} {

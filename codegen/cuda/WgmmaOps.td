@@ -15,9 +15,6 @@ include "mlir/Interfaces/InferTypeOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 include "mlir/IR/BuiltinTypes.td"
 
-class HovaCuda_Op<string mnemonic, list<Trait> traits = []>
-    : Op<HovaCuda_Dialect, mnemonic, traits>;
-
 //===----------------------------------------------------------------------===//
 // Tiles of a group
 //===----------------------------------------------------------------------===//

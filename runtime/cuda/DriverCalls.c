@@ -63,6 +63,10 @@ hova_status hova_driver_open(hova_driver *driver, hova_error *error) {
   }
   HOVA_DRIVER_CALLS(HOVA_FIND_CALL)
 #undef HOVA_FIND_CALL
+#define HOVA_FIND_LATER_CALL(NAME, SYMBOL, PARAMETERS)                         \
+  *(void **)(void *)&driver->NAME = dlsym(library, #SYMBOL);
+  HOVA_LATER_DRIVER_CALLS(HOVA_FIND_LATER_CALL)
+#undef HOVA_FIND_LATER_CALL
   driver_result result = driver->initialize(0);
   if (result == DRIVER_NO_DEVICE) {
     return hova_fail(error, HOVA_REJECTED,

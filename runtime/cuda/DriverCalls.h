@@ -40,6 +40,13 @@ typedef struct driver_kernel_node {
   driver_context context;   ///< null: the current one
 } driver_kernel_node;
 
+/// CUgraphEdgeData.
+typedef struct driver_edge {
+  unsigned char from_port, to_port;
+  unsigned char type;
+  unsigned char reserved[5];
+} driver_edge;
+
 enum driver_number {
   DRIVER_INVALID_VALUE = 1,
   DRIVER_OUT_OF_MEMORY = 2,
@@ -59,7 +66,11 @@ enum driver_number {
   // CUpointer_attribute, CUmemorytype
   DRIVER_POINTER_MEMORY_TYPE = 2,
   DRIVER_POINTER_DEVICE = 9,
-  DRIVER_DEVICE_MEMORY = 2
+  DRIVER_DEVICE_MEMORY = 2,
+  // CUgraphDependencyType, CU_GRAPH_KERNEL_NODE_PORT_*: when all blocks have
+  // allowed what is behind the edge to begin, or have ended
+  DRIVER_PROGRAMMATIC_EDGE = 1,
+  DRIVER_PROGRAMMATIC_PORT = 1
 };
 
 /// X(name here, name in the library, parameters).
@@ -117,11 +128,18 @@ enum driver_number {
   X(record_event, cuEventRecord, (driver_event, driver_stream))                \
   X(elapsed_ms, cuEventElapsedTime, (float *, driver_event, driver_event))
 
+/// The same of what later drivers have, which is null in others: since 12.3.
+#define HOVA_LATER_DRIVER_CALLS(X)                                             \
+  X(add_edges, cuGraphAddDependencies_v2,                                      \
+    (driver_graph, const driver_node *, const driver_node *,                   \
+     const driver_edge *, size_t))
+
 typedef struct hova_driver {
   void *library; ///< null: not open
 #define HOVA_DRIVER_MEMBER(NAME, SYMBOL, PARAMETERS)                           \
   driver_result(*NAME) PARAMETERS;
   HOVA_DRIVER_CALLS(HOVA_DRIVER_MEMBER)
+  HOVA_LATER_DRIVER_CALLS(HOVA_DRIVER_MEMBER)
 #undef HOVA_DRIVER_MEMBER
 } hova_driver;
 

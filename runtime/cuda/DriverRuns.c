@@ -83,9 +83,34 @@ static bool allocate_launches(hova_gpu *gpu) {
          gpu->recorded;
 }
 
-/// A chain of all launches: each one depends on the one before.
-static driver_result record_graph(hova_gpu *gpu) {
+/// Whether launch `number` may begin before the one in front of it has ended:
+/// its kernel waits by itself.
+static bool may_overlap(const hova_gpu *gpu, uint32_t number) {
+  const hova_device_launch *launch = &gpu->code->launches[number];
+  return number > 0 && gpu->driver.add_edges &&
+         gpu->code->kernels[launch->kernel].overlaps;
+}
+
+/// A node behind the one of the launch before, whose blocks begin when those of
+/// that one have all allowed it.
+static driver_result add_overlapping(hova_gpu *gpu, uint32_t number) {
   const hova_driver *driver = &gpu->driver;
+  hova_driver_launch *launch = &gpu->launches[number];
+  driver_result result =
+      driver->add_kernel(&launch->node, gpu->graph, NULL, 0, &launch->call);
+  const driver_edge edge = {.from_port = DRIVER_PROGRAMMATIC_PORT,
+                            .type = DRIVER_PROGRAMMATIC_EDGE};
+  return result == 0 ? driver->add_edges(gpu->graph, &launch[-1].node,
+                                         &launch->node, &edge, 1)
+                     : result;
+}
+
+/// A chain of all launches: each one depends on the one before. Only if
+/// `overlaps` may one begin before that has ended; `edges` is how many do.
+static driver_result record_graph(hova_gpu *gpu, bool overlaps,
+                                  uint32_t *edges) {
+  const hova_driver *driver = &gpu->driver;
+  *edges = 0;
   driver_result result = driver->create_graph(&gpu->graph, 0);
   if (result != 0) {
     gpu->graph = NULL;
@@ -93,8 +118,13 @@ static driver_result record_graph(hova_gpu *gpu) {
   }
   const driver_node *before = NULL;
   for (uint32_t i = 0; i < gpu->code->num_launches && result == 0; ++i) {
-    result = driver->add_kernel(&gpu->launches[i].node, gpu->graph, before,
-                                before ? 1 : 0, &gpu->launches[i].call);
+    if (overlaps && may_overlap(gpu, i)) {
+      result = add_overlapping(gpu, i);
+      ++*edges;
+    } else {
+      result = driver->add_kernel(&gpu->launches[i].node, gpu->graph, before,
+                                  before ? 1 : 0, &gpu->launches[i].call);
+    }
     before = &gpu->launches[i].node;
   }
   if (result == 0) {
@@ -122,7 +152,15 @@ hova_status hova_gpu_load(hova_gpu *gpu, const hova_program *program,
   if (status == HOVA_OK) {
     prepare_launches(gpu);
     note_tensors(gpu);
-    driver_result result = record_graph(gpu);
+    uint32_t edges;
+    driver_result result = record_graph(gpu, /*overlaps=*/true, &edges);
+    if (result != 0 && edges > 0) {
+      // A driver that does not take such edges runs the same launches one after
+      // the other.
+      gpu->driver.destroy_graph(gpu->graph);
+      gpu->graph = NULL;
+      result = record_graph(gpu, /*overlaps=*/false, &edges);
+    }
     if (result != 0) {
       status = hova_gpu_fail(gpu, result, HOVA_REJECTED, "record a run", error);
     }

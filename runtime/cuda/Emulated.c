@@ -355,7 +355,8 @@ static hova_status run_launch(hova_gpu *gpu, uint32_t number,
       .seed = gpu->seed,
       .copies = gpu->copies,
       .sums = gpu->sums,
-      .approximations = gpu->approximations};
+      .approximations = gpu->approximations,
+      .overlaps = kernel->overlaps};
   hova_grid_of_run(launch, sizes, emulated.grid);
   gpu->arguments[kernel->num_buffers] = &gpu->items;
   gpu->arguments[kernel->num_buffers + 1] = &gpu->tokens;
@@ -376,7 +377,8 @@ static hova_status run_launch(hova_gpu *gpu, uint32_t number,
                                 hova_buffer_bytes(buffer),
                                 use_of(buffer),
                                 buffer->row_bytes,
-                                buffer->row_stride};
+                                buffer->row_stride,
+                                !marks_of(gpu, buffer)};
   }
   bool done = hova_emulate(&emulated, &gpu->report);
   add_counts(&gpu->counts, &gpu->report.counts);

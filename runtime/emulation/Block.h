@@ -47,7 +47,8 @@ struct hova_emulated_thread {
   /// accesses, those up to a time, and of its copies those up to a group.
   clock_values *fenced;
   uint32_t fenced_time, fenced_landed;
-  uint64_t turns; ///< of loops since it met others
+  uint64_t turns;  ///< of loops since it met others
+  bool has_waited; ///< for the launches before, or has not to
 };
 
 struct warp {

@@ -103,6 +103,12 @@ bool check_buffers(const hova_emulation_launch *launch,
                     launch->kernel->name, buffer->name, buffer->row_stride,
                     buffer->row_bytes, buffer->bytes);
     }
+    if (buffer->settled && buffer->use != HOVA_EMULATION_INPUT) {
+      return refuse(report,
+                    "kernel '%s': buffer '%s' is settled, so that no launch "
+                    "writes it, and is no input",
+                    launch->kernel->name, buffer->name);
+    }
     for (size_t j = 0; j < i; ++j) {
       const hova_emulation_buffer *other = &launch->buffers[j];
       bool reads =

@@ -89,6 +89,13 @@ HOVA_CALL void hova_emulated_wgmma_wait(hova_self *self, uint32_t place,
 /// fence.proxy.async: what the thread knows of writes is fenced for products.
 HOVA_CALL void hova_emulated_fence_proxy(hova_self *self, uint32_t place);
 
+/// griddepcontrol.wait: all launches before this one have ended, for the
+/// thread.
+HOVA_CALL void hova_emulated_await_launches(hova_self *self, uint32_t place);
+/// griddepcontrol.launch_dependents: of the launch behind, which is emulated
+/// later, this says nothing.
+HOVA_CALL void hova_emulated_allow_launches(hova_self *self, uint32_t place);
+
 /// Before the branch at `place` begins another turn of a loop.
 HOVA_CALL void hova_emulated_turn(hova_self *self, uint32_t place);
 

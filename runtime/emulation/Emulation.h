@@ -55,6 +55,8 @@ typedef struct hova_emulation_buffer {
   /// Of every `row_stride` bytes the first `row_bytes` are the buffer, and the
   /// rest is not: other buffers may lie there. Both 0: all bytes are.
   size_t row_bytes, row_stride;
+  /// Whether no launch before writes it: it may be read before these end.
+  bool settled;
 } hova_emulation_buffer;
 
 /// When asynchronous copies take place. No result may depend on it.
@@ -102,6 +104,11 @@ typedef struct hova_emulation_launch {
   /// How many turns of loops a thread may take without meeting another before
   /// that is a fault; 0: HOVA_EMULATION_MOST_TURNS.
   uint64_t most_turns;
+  /// Whether it begins, as on a device behind a programmatic edge, while
+  /// launches before it may still run. Until a thread has waited for them
+  /// (griddepcontrol.wait), it may touch no global memory but settled buffers,
+  /// and these are inputs; and it waits before it ends.
+  bool overlaps;
 } hova_emulation_launch;
 
 /// Far more than a kernel takes that comes to an end in its time.

@@ -146,6 +146,7 @@ static bool begin_block(block *block, uint32_t number) {
                                      .lane = i % LANES,
                                      .known = known,
                                      .time = 1,
+                                     .has_waited = !block->launch->overlaps,
                                      .copies = thread->copies,
                                      .copy_room = thread->copy_room};
     thread->id[0] = i % shape[0];

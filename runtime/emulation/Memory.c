@@ -42,12 +42,36 @@ static uint32_t shared_offset(hova_emulated_thread *self, uint32_t place,
   return at;
 }
 
+/// What launches before this one may still write or read a thread touches when
+/// it has waited for them. That is asked of every access, instead of an order
+/// of both launches by chance: none is right without.
+static void check_order(hova_emulated_thread *self, uint32_t place,
+                        const char *does, const global_place *found) {
+  if (!self->has_waited && !found->memory->buffer->settled) {
+    fault(self, place,
+          "%s byte %llu of '%s' before it waits for the launches before it, "
+          "which may still run",
+          does, (unsigned long long)found->at, found->memory->buffer->name);
+  }
+}
+
+void hova_emulated_await_launches(hova_self *self, uint32_t place) {
+  (void)place;
+  self->has_waited = true;
+}
+
+void hova_emulated_allow_launches(hova_self *self, uint32_t place) {
+  (void)self;
+  (void)place;
+}
+
 /// Where the bytes are that an agent reads.
 static const void *read_global(hova_emulated_thread *self, uint32_t agent,
                                uint32_t place, uint64_t address, uint32_t bytes,
                                uint32_t alignment) {
   global_place found =
       find_global(self, place, "reads", address, bytes, alignment);
+  check_order(self, place, "reads", &found);
   if (found.memory->shadow) {
     note_read(found.memory->shadow, self, agent, place, found.at, bytes,
               found.memory->buffer->name);
@@ -69,6 +93,7 @@ void *hova_emulated_store_global(hova_self *self, uint32_t place,
                                  uint32_t alignment) {
   global_place found =
       find_global(self, place, "writes", address, bytes, alignment);
+  check_order(self, place, "writes", &found);
   const char *name = found.memory->buffer->name;
   if (!found.memory->shadow) {
     fault(self, place, "writes '%s', which is an input", name);

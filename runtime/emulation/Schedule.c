@@ -40,6 +40,11 @@ void fiber_main(hova_emulated_thread *self) {
   block *block = self->block;
   block->launch->kernel->entry(self, block->arguments);
   land(self, self->committed + 1);
+  if (!self->has_waited) {
+    fault(self, NO_PLACE,
+          "ends and has not waited for the launches before it, so that the "
+          "next one may begin before these have ended");
+  }
   warp *warp = &block->warps[self->index / LANES];
   self->state = ENDED;
   warp->ready &= ~(1u << self->lane);

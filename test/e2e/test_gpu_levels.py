@@ -128,6 +128,29 @@ def test_models_are_verified_on_every_level(level, model):
     assert "verified: 1 case is within the numeric policy" in said
 
 
+@pytest.mark.parametrize("level, capability", [("sm_90a", 90), ("sm_120", 120)])
+def test_launches_overlap(level, capability, tmp_path):
+    """On the stand-in, whose interpreter refuses reads of what launches that may still run have written: outputs are those of the
+    emulation, which refuses the same; and those of a driver that has no such edges."""
+    program = compile_to(tmp_path / "model", MODELS / "vit_b16.json", *GPU, f"--gpu-arch={level}", sets=VIT)
+    emulation = compile_to(tmp_path / "emulated", MODELS / "vit_b16.json", "--target=cuda-emulated", f"--gpu-arch={level}", sets=VIT)
+    here, emulated = outputs_of(lambda *words: run_on(capability, words[0], tmp_path, *words[1:]), program, tmp_path), outputs_of(run, emulation, tmp_path)
+    earlier = tmp_path / "earlier"
+    earlier.mkdir()
+    library = (stand_in.BUILD / "test/runtime/driver/libcuda.so.1").read_bytes()
+    assert b"cuGraphAddDependencies_v2" in library
+    (earlier / "libcuda.so.1").write_bytes(library.replace(b"cuGraphAddDependencies_v2", b"cuGraphAddDependencies_v0"))
+    plain = outputs_of(lambda *words: run_on(capability, words[0], tmp_path, *words[1:], LD_LIBRARY_PATH=str(earlier)), program, tmp_path)
+    for output, value in here.items():
+        assert (value.view(np.uint32) == plain[output].view(np.uint32)).all()
+        assert np.abs(value - emulated[output]).max() <= 2**-8 * np.abs(value).max()
+    text = program.read_bytes()
+    assert text.count(b"griddepcontrol.wait;") > 8
+    program.write_bytes(text.replace(b"griddepcontrol.wait;", b"// ddepcontrol.wait;"))
+    said = run_on(capability, program, tmp_path, "--random-inputs=1", status=-6)
+    assert "a kernel that does not wait stands behind a programmatic edge" in said
+
+
 def test_kernels_of_99_kib_ask_for_no_more(tmp_path):
     """Heads of 256 columns and their keys take 104 KiB on 8.0."""
     for options, most in (([], 163 << 10), (["--gpu-arch=sm_86"], SMALL)):

@@ -26,6 +26,10 @@ SAME_PLACE(grid[0], gridDimX) SAME_PLACE(grid[1], gridDimY) SAME_PLACE(grid[2], 
 SAME_PLACE(block[0], blockDimX) SAME_PLACE(block[1], blockDimY) SAME_PLACE(block[2], blockDimZ)
 SAME_PLACE(shared_bytes, sharedMemBytes) SAME_PLACE(parameters, kernelParams) SAME_PLACE(extra, extra)
 SAME_PLACE(kernel, kern) SAME_PLACE(context, ctx)
+_Static_assert(sizeof(driver_edge) == sizeof(CUgraphEdgeData), "size");
+_Static_assert(offsetof(driver_edge, from_port) == offsetof(CUgraphEdgeData, from_port), "port");
+_Static_assert(offsetof(driver_edge, to_port) == offsetof(CUgraphEdgeData, to_port), "port");
+_Static_assert(offsetof(driver_edge, type) == offsetof(CUgraphEdgeData, type), "type");
 #define SAME(HERE, THERE) _Static_assert((int)HERE == (int)THERE, #HERE);
 SAME(DRIVER_INVALID_VALUE, CUDA_ERROR_INVALID_VALUE) SAME(DRIVER_OUT_OF_MEMORY, CUDA_ERROR_OUT_OF_MEMORY)
 SAME(DRIVER_NO_DEVICE, CUDA_ERROR_NO_DEVICE)
@@ -38,9 +42,13 @@ SAME(DRIVER_DYNAMIC_SHARED_BYTES, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTE
 SAME(DRIVER_ERROR_LOG, CU_JIT_ERROR_LOG_BUFFER) SAME(DRIVER_ERROR_LOG_BYTES, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES)
 SAME(DRIVER_POINTER_MEMORY_TYPE, CU_POINTER_ATTRIBUTE_MEMORY_TYPE)
 SAME(DRIVER_POINTER_DEVICE, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL) SAME(DRIVER_DEVICE_MEMORY, CU_MEMORYTYPE_DEVICE)
+SAME(DRIVER_PROGRAMMATIC_EDGE, CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC)
+SAME(DRIVER_PROGRAMMATIC_PORT, CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC)
+#define driver_edge CUgraphEdgeData
 #define driver_kernel_node CUDA_KERNEL_NODE_PARAMS
 #define CHECK(NAME, SYMBOL, PARAMETERS) static driver_result(*const check_##NAME) PARAMETERS = SYMBOL;
 HOVA_DRIVER_CALLS(CHECK)
+HOVA_LATER_DRIVER_CALLS(CHECK)
 """
 
 

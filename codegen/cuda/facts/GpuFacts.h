@@ -80,6 +80,9 @@ struct GpuFacts {
   /// Those of groups of warps, for operands of 16 bits whose right one is
   /// [out][in]; none where the GPU has no products under way.
   llvm::ArrayRef<ProductTile> groupTiles = {};
+  /// Whether a launch may begin while the one before it still runs, and its
+  /// kernel waits (`griddepcontrol`).
+  bool overlapsLaunches = false;
 
   /// The time in which shared memory moves 16 bytes of every lane of a warp,
   /// where that of a product of mma.sync is 1.

@@ -87,7 +87,8 @@ static constexpr GpuFacts sm90a = {"sm_90a",
                                    largeScaledTiles,
                                    largeInnerTile,
                                    /*attentionBlocks=*/1,
-                                   groupTiles};
+                                   groupTiles,
+                                   /*overlapsLaunches=*/true};
 
 //===----------------------------------------------------------------------===//
 // 99 KiB of shared memory
@@ -172,7 +173,9 @@ static constexpr GpuFacts sm120 = {"sm_120",
                                    smallTiles,
                                    smallScaledTiles,
                                    smallInnerTile,
-                                   /*attentionBlocks=*/2};
+                                   /*attentionBlocks=*/2,
+                                   /*groupTiles=*/{},
+                                   /*overlapsLaunches=*/true};
 
 //===----------------------------------------------------------------------===//
 // All of them

@@ -3,6 +3,7 @@
 
 #include "codegen/cuda/link/DeviceCode.h"
 #include "codegen/cuda/HovaCudaDialect.h"
+#include "codegen/cuda/LaunchOps.h"
 #include "codegen/cuda/lower/BufferUses.h"
 #include "codegen/program/ConstantBuilder.h"
 #include "passes/tile/ProgramAttrs.h"
@@ -88,14 +89,14 @@ private:
     MachineCodeUse use = code ? code->kernels.lookup(name) : MachineCodeUse();
     size_t buffers = llvm::count_if(function.getArgumentTypes(),
                                     llvm::IsaPred<LLVM::LLVMPointerType>);
-    return build.record({build.text(name), build.i32(kernel.threads),
-                         build.i32(kernel.sharedBytes), build.i32(buffers),
-                         isEmulated
-                             ? build.constant(("hova_emulated_" + name).str())
-                             : build.null(),
-                         build.i32(use.registers), build.i32(use.spilledBytes),
-                         build.i32(use.localBytes),
-                         build.i32(function.getNumArguments() > buffers)});
+    return build.record(
+        {build.text(name), build.i32(kernel.threads),
+         build.i32(kernel.sharedBytes), build.i32(buffers),
+         isEmulated ? build.constant(("hova_emulated_" + name).str())
+                    : build.null(),
+         build.i32(use.registers), build.i32(use.spilledBytes),
+         build.i32(use.localBytes), build.i32(settledOf(function).has_value()),
+         build.i32(function.getNumArguments() > buffers)});
   }
 
   /// `ofItem` and `ofToken` are rows that a run has (`#hova_cuda.run`).

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "codegen/cuda/link/Ptx.h"
+#include "codegen/cuda/LaunchOps.h"
 #include "codegen/cuda/Passes.h"
 #include "codegen/cuda/WgmmaFacts.h"
 #include "codegen/cuda/WgmmaOps.h"
@@ -73,18 +74,30 @@ static llvm::Error translate(ModuleOp original, const GpuFacts &gpu,
       triple, gpu.name, gpu.ptxVersion, {}, std::nullopt, std::nullopt,
       llvm::CodeGenOptLevel::Aggressive));
   WalkResult walked = original.walk([&](WgmmaOp op) {
-    return gpu.name == kWgmmaArch ? WalkResult::skip() : WalkResult::interrupt();
+    return gpu.name == kWgmmaArch ? WalkResult::skip()
+                                  : WalkResult::interrupt();
   });
   if (walked.wasInterrupted()) {
     return llvm::createStringError("a kernel has products under way, which " +
                                    gpu.name + " does not have");
   }
+  walked = original.walk([&](Operation *op) {
+    return isa<AwaitLaunchesOp, AllowLaunchesOp>(op) && !gpu.overlapsLaunches
+               ? WalkResult::interrupt()
+               : WalkResult::advance();
+  });
+  if (walked.wasInterrupted()) {
+    return llvm::createStringError("a kernel waits for launches before it, "
+                                   "which begin one after the other on " +
+                                   gpu.name);
+  }
   // Who asked may go on with the operations.
   OwningOpRef<ModuleOp> module = original.clone();
   PassManager manager(module->getContext());
   manager.addPass(createLowerWgmmaToPtxPass());
+  manager.addPass(createLowerLaunchOrderToPtxPass());
   if (failed(manager.run(*module))) {
-    return llvm::createStringError("products of warp groups are no PTX");
+    return llvm::createStringError("operations of this target are no PTX");
   }
   DialectRegistry registry;
   registerBuiltinDialectTranslation(registry);

@@ -16,6 +16,17 @@ struct BufferUse {
 /// arguments point to, argument by argument.
 llvm::SmallVector<BufferUse> getBufferUses(mlir::LLVM::LLVMFuncOp kernel);
 
+/// What an operation does with global memory; no address: nothing.
+struct GlobalAccess {
+  mlir::Value address;
+  bool writes = false;
+};
+GlobalAccess globalAccessOf(mlir::Operation *op);
+
+/// Whether an address is computed of arguments of the kernel alone that have
+/// these numbers.
+bool isOneOf(mlir::Value address, llvm::ArrayRef<int64_t> arguments);
+
 } // namespace hova
 
 #endif // HOVA_CODEGEN_CUDA_LOWER_BUFFERUSES_H

@@ -208,6 +208,12 @@ static const DeviceOperation kOperations[] = {
     {"nvvm.shfl.sync", "shfl.sync.{bfly,up,down,idx}.b32", EmulatedAs::Lanes,
      CALL(hova_emulated_shuffle)},
 
+    // The launches before and behind.
+    {"hova_cuda.await_launches", "griddepcontrol.wait", EmulatedAs::Custom,
+     CALL(hova_emulated_await_launches)},
+    {"hova_cuda.allow_launches", "griddepcontrol.launch_dependents",
+     EmulatedAs::Custom, CALL(hova_emulated_allow_launches)},
+
     // Matrices.
     {"nvvm.ldmatrix",
      "ldmatrix.sync.aligned.m8n8.{x1,x2,x4}{,.trans}.shared.b16",

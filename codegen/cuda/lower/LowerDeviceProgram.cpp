@@ -6,16 +6,51 @@
 // read are evaluated here.
 
 #include "codegen/cuda/DeviceProgram.h"
+#include "codegen/cuda/LaunchOps.h"
 #include "codegen/cuda/Passes.h"
+#include "codegen/cuda/facts/GpuFacts.h"
 #include "codegen/reference/ProgramTables.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "passes/tile/ProgramAttrs.h"
+#include "llvm/ADT/MapVector.h"
 
 using namespace mlir;
 
 namespace hova {
 #define GEN_PASS_DEF_LOWERDEVICEPROGRAMPASS
 #include "codegen/cuda/Passes.h.inc"
+
+/// Whether no launch writes a buffer.
+static bool isSettled(Value buffer) {
+  return isa_and_nonnull<ImageBufferOp, TableBufferOp>(buffer.getDefiningOp());
+}
+
+/// Says of each kernel which of its buffers no launch writes, in whichever of
+/// its launches.
+static void noteSettled(ModuleOp code, func::FuncOp main) {
+  llvm::MapVector<StringRef, SmallVector<bool>> settled;
+  for (auto launch : main.getOps<LaunchOp>()) {
+    auto [found, isNew] =
+        settled.insert({launch.getCallee(),
+                        SmallVector<bool>(launch.getBuffers().size(), true)});
+    for (auto [all, buffer] :
+         llvm::zip_equal(found->second, launch.getBuffers())) {
+      all &= isSettled(buffer);
+    }
+  }
+  for (auto &[name, all] : settled) {
+    SmallVector<int64_t> numbers;
+    for (auto [number, is] : llvm::enumerate(all)) {
+      if (is) {
+        numbers.push_back(number);
+      }
+    }
+    if (auto kernel = code.lookupSymbol<func::FuncOp>(name)) {
+      kernel->setAttr(kSettledAttr,
+                      DenseI64ArrayAttr::get(code.getContext(), numbers));
+    }
+  }
+}
 
 namespace {
 struct LowerDeviceProgramPass final
@@ -37,6 +72,9 @@ struct LowerDeviceProgramPass final
     }
     if (auto program = code.lookupSymbol<func::FuncOp>(kTableProgram)) {
       program.erase();
+    }
+    if (gpuOf(code).overlapsLaunches) {
+      noteSettled(code, main);
     }
     main.erase();
     // Kernels are found by name from outside.

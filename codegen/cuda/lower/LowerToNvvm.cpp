@@ -30,6 +30,8 @@ void buildLowerToNvvm(AddPass add) {
   add(createLoopInvariantCodeMotionPass());
   add(createCSEPass());
   add(createOrderLoadsPass());
+  // Choices of copies are operations still, which move whole.
+  add(createOrderLaunchesPass());
   add(createSCFToControlFlowPass());
   add(createConvertVectorToLLVMPass());
   add(createConvertMathToLLVMPass());

@@ -3,6 +3,7 @@
 
 #include "codegen/cuda/lower/ThreadEmitter.h"
 #include "codegen/cuda/DeviceProgram.h"
+#include "codegen/cuda/LaunchOps.h"
 #include "codegen/cuda/WgmmaFacts.h"
 #include "codegen/cuda/facts/Occupancy.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -304,6 +305,13 @@ void ThreadEmitter::createKernel() {
                    ? NVVM::BlockIdZOp::create(b, word).getResult()
                    : Value(entry->getArgument(matrices + axis - kGridAxes));
     map.map(argument, arith::IndexCastOp::create(b, b.getIndexType(), id));
+  }
+  if (Attribute settled = from->getAttr(kSettledAttr)) {
+    to->setAttr(kSettledAttr, settled);
+    // Not before the wait: launches further on would begin to wait as well, and
+    // take the room of what works.
+    AwaitLaunchesOp::create(b);
+    AllowLaunchesOp::create(b);
   }
 }
 

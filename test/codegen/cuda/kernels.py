@@ -17,12 +17,16 @@ from pathlib import Path
 import numpy as np
 import ptx
 import ptx_numbers
+from ptx_memory import LaunchOrder, behind
 
 BIN = Path(os.environ.get("HOVA_BUILD", Path(__file__).resolve().parents[3] / "build")) / "bin"
 # One rounding of the largest result to bf16, which sums of bf16 products end in; and to f16.
 BF16, F16 = 2.0**-8, 2.0**-11
 WIDEN = {"bf16": ptx_numbers.float_of_bf16, "f16": ptx_numbers.float_of_f16}
 
+
+# Levels whose launches may begin before others have ended.
+OVERLAPPING = {"sm_90a", "sm_120"}
 
 DRAWING = 0
 
@@ -120,9 +124,15 @@ class Case:
         results = [np.full_like(result, {"f": np.nan, "i": -1}.get(result.dtype.kind, np.iinfo(result.dtype).max if result.dtype.kind == "u" else 0)) for result in self.operands[-self.results :]]
         operands = [*self.operands[: -self.results], *results]
         self.grown = ptx.Grid(text or self.ptx(), self.entry(), operands, self.grid, self.shared(), landing, seed, sums, counts=counts,
-                              results=self.results, approximations=approximations)
+                              results=self.results, approximations=approximations, order=self.order(operands))
         self.grown.run()
         return self.joined(results)
+
+    def order(self, operands: list[np.ndarray]) -> LaunchOrder | None:
+        """On a level where a launch may begin before others have ended, it does, and reads at most what is settled before it waits."""
+        levels = {flag.removeprefix("--gpu=") for flag in self.flags if flag.startswith("--gpu=")}
+        named = [flag.removeprefix("--settled=").split(",") for flag in self.flags if flag.startswith("--settled=")]
+        return behind(operands, {int(number) for numbers in named for number in numbers}) if levels & OVERLAPPING else None
 
     def emulate(self, folder: Path, orders: list[tuple[str, int]], text: str | None = None, sums: str = "in-order",
                 approximations: str = "nearest") -> list[np.ndarray]:

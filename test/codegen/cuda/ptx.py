@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 from ptx_code import KINDS, Fault, Instruction, check, constant, names_of, parse
-from ptx_memory import Copies, Copy, Marks, Meetings, Threads, in_runs, threads_of
+from ptx_memory import Copies, Copy, LaunchOrder, Marks, Meetings, Threads, in_runs, threads_of
 from ptx_products import Products, WarpProducts, check_groups
 from ptx_numbers import (BOUNDS, add_as, add_in_order, approximated, bf16_of_float, divided, f16_of_float, float_of_bf16, float_of_f16, flushed, fused, largest,
                          smallest)
@@ -58,7 +58,8 @@ class Grid:
 
     def __init__(self, ptx: str, name: str, buffers: list[np.ndarray], grid: tuple[int, ...],
                  shared: int, landing: str = "early", seed: int = 0, sums: str = "in-order", block: tuple[int, ...] | None = None,
-                 counts: bool = False, results: int | None = None, approximations: str = "nearest", numbers: tuple[int, ...] = ()):
+                 counts: bool = False, results: int | None = None, approximations: str = "nearest",
+                 order: LaunchOrder | None = None, numbers: tuple[int, ...] = ()):
         self.sums, self.is_counted, self.approximations = sums, counts, approximations
         self.code = parse(ptx, name)
         entry = re.search(rf"\.entry {name}\(.*?\n\{{", ptx, re.DOTALL).group()
@@ -88,6 +89,7 @@ class Grid:
         self.global_cell = self.code.least_bytes("global")
         self.global_marks = self.marks_of_buffers()
         self.counts: Counter = Counter()
+        self.order = order
         self.warps = [Warp(self, warp) for warp in range(self.threads // 32)]
 
     def marks_of_buffers(self) -> dict[int, tuple[Marks, int]]:
@@ -163,6 +165,7 @@ class Warp(WarpProducts):
         self.turns = 0  # of loops
         self.threads = threads_of(number, grid.blocks)
         self.copies, self.products = Copies(grid.blocks, self.land), Products()
+        self.waited = np.full(shape, grid.order is None)  # for the launches before
         self.parked = np.zeros(shape, bool)  # at a barrier of the warp
         self.awaited = np.zeros(shape, np.uint32)  # by these: the lanes
 
@@ -198,6 +201,7 @@ class Warp(WarpProducts):
         check(not parked.any(), "part of a warp ends while the rest waits for it")
         check(self.copies.all_committed(), "a copy is never committed by its thread")
         self.check_products_ended()
+        check(self.waited.all() or not self.grid.order.strict, "a thread ends that has not waited for the launches before")
 
     def park(self, s: Instruction, mask: np.ndarray) -> None:
         """Lanes wait for those that each of them names, which go on when all wait for the same."""
@@ -284,6 +288,8 @@ class Warp(WarpProducts):
         place = address & (2**SPACE - 1)
         check((place[mask] % count == 0).all(), f"{s.place}: {s.op} is misaligned")
         check((place[mask] + touched[mask] <= buffer.size).all(), f"{s.place}: {s.op} out of bounds")
+        if self.grid.order:
+            self.grid.order.touch(s, owner - 1, place[mask], touched[mask], self.waited[mask])
         if self.grid.is_counted:
             self.count_sectors(s, place, touched, mask)
         if mask is not self.everybody:
@@ -410,9 +416,10 @@ class Warp(WarpProducts):
         """Registers, halves of registers, symbols."""
         target, source = s.operands
         if target.startswith("{"):
-            halves = self.get(source, np.uint32)
+            part, whole = (np.uint16, np.uint32) if s.parts[1] == "b32" else (np.uint32, np.uint64)
+            bits, width = self.get(source, whole), 8 * np.dtype(part).itemsize
             for i, name in enumerate(names_of(target)):
-                self.set(name, ((halves >> np.uint32(16 * i)) & np.uint32(0xFFFF)).astype(np.uint16), mask)
+                self.set(name, (bits >> whole(width * i) & whole(2**width - 1)).astype(part), mask)
         elif source.startswith("{"):
             part, bits = (np.uint16, np.uint32) if s.parts[1] == "b32" else (np.uint32, np.uint64)
             low, high = (self.get(n, part).astype(bits) for n in names_of(source))
@@ -521,6 +528,12 @@ class Warp(WarpProducts):
         else:
             number, place = self.global_bytes(s, s.operands[0], count, mask)
             in_runs(self.grid.buffers[number], count)[place[mask] // count] = data[mask]
+
+    def do_griddepcontrol(self, s: Instruction, mask: np.ndarray) -> None:
+        """The end of the launches before, for each thread, and the leave for the next, which says nothing about memory."""
+        check(s.op in ("griddepcontrol.wait", "griddepcontrol.launch_dependents"), f"{s.op} is not known")
+        if s.parts[1] == "wait":
+            self.waited |= mask
 
     def do_cp(self, s: Instruction, mask: np.ndarray) -> None:
         """cp.async and its groups."""

@@ -200,6 +200,37 @@ class Marks:
 
 
 @dataclass
+class LaunchOrder:
+    """What a launch may touch that begins while those before it still run: of each buffer, which bytes are theirs, to write or to
+    read; and which it writes itself, for the launches behind it. `strict` if the launch may begin so: until a thread has waited,
+    it reads none of their bytes, and writes nothing."""
+
+    theirs: list[np.ndarray]
+    written: list[np.ndarray]
+    strict: bool = True
+
+    def touch(self, s: Instruction, number: int, places: np.ndarray, counts: np.ndarray, waited: np.ndarray) -> None:
+        """Threads touch so many bytes from places of a buffer on; `waited` says which of them have waited."""
+        writes = s.parts[0] == "st"
+        early = np.zeros_like(waited) if not self.strict else ~waited
+        check(not (writes and early.any()), f"{s.place}: {s.op} by a thread that has not waited for the launches before")
+        if not (writes or early.any()):
+            return
+        chosen = places[early] if not writes else places
+        span = np.arange(int(counts.max(initial=0)))
+        cells, held = chosen[:, None] + span, span < (counts[early] if not writes else counts)[:, None]
+        if writes:
+            self.written[number][cells[held]] = True
+            return
+        check(not self.theirs[number][cells[held]].any(), f"{s.place}: {s.op} of bytes of launches before, by a thread that has not waited for them")
+
+
+def behind(buffers: list[np.ndarray], settled: set[int]) -> LaunchOrder:
+    """The order of a launch before which others may write all of its buffers but these."""
+    return LaunchOrder([np.full(buffer.nbytes, i not in settled) for i, buffer in enumerate(buffers)], [np.zeros(buffer.nbytes, bool) for buffer in buffers])
+
+
+@dataclass
 class Copy:
     """What one cp.async of a warp brings to shared memory: data of the threads that have not waited for it yet."""
 

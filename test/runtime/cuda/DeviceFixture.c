@@ -18,6 +18,11 @@
   "//\n.version 7.0\n.target sm_80\n.address_size 64\n"                        \
   ".visible .entry spread()\n.visible .entry add()\n.visible .entry "          \
   "gather()\n"
+#define WAITING_PTX                                                            \
+  "//\n.version 8.0\n.target sm_90\n.address_size 64\n"                        \
+  ".visible .entry spread()\n{\ngriddepcontrol.wait;\n}\n"                     \
+  ".visible .entry add()\n{\ngriddepcontrol.wait;\n}\n"                        \
+  ".visible .entry gather()\n{\ngriddepcontrol.wait;\n}\n"
 #endif
 
 enum { ROW_BYTES = DEVICE_COLUMNS * 4, PADDED_BYTES = DEVICE_STRIDE * 4 };
@@ -174,9 +179,9 @@ KERNEL("gather", gather, 4)
 //===----------------------------------------------------------------------===//
 
 static const hova_device_kernel kernels[] = {
-    {"spread", 32, 0, 3, CODE_OF(spread), 0, 0, 0, 0},
-    {"add", 32, 0, 2, CODE_OF(add), 0, 0, 0, 0},
-    {"gather", 64, 50 << 10, 4, CODE_OF(gather), 0, 0, 0, 0}};
+    {"spread", 32, 0, 3, CODE_OF(spread), 0, 0, 0, 0, 0},
+    {"add", 32, 0, 2, CODE_OF(add), 0, 0, 0, 0, 0},
+    {"gather", 64, 50 << 10, 4, CODE_OF(gather), 0, 0, 0, 0, 0}};
 
 static const hova_device_launch launches[] = {
     {0, {2, 1, 1}, spread_buffers, 0, 0, 0, 0, 0},
@@ -223,6 +228,21 @@ static const hova_level level = LEVEL(code);
 const hova_program hova_program_device =
     PROGRAM("device", level, 2, 2, DEVICE_WEIGHT_BYTES, 3, kernel_infos, 0);
 
+#ifndef EMULATED
+static const hova_device_kernel overlapping_kernels[] = {
+    {"spread", 32, 0, 3, 0, 0, 0, 0, 1, 0},
+    {"add", 32, 0, 2, 0, 0, 0, 0, 1, 0},
+    {"gather", 64, 50 << 10, 4, 0, 0, 0, 0, 1, 0}};
+static const hova_device_code overlapping_code = {
+    90,       UINT32_MAX,  163 << 10, 3, 3,      overlapping_kernels,
+    launches, WAITING_PTX, 0,         0, tables, sizeof tables,
+    0};
+static const hova_level overlapping_level = {"sm_90", 0, 0, 0,
+                                             &overlapping_code};
+const hova_program hova_program_overlapping = PROGRAM(
+    "device", overlapping_level, 2, 2, DEVICE_WEIGHT_BYTES, 3, kernel_infos, 0);
+#endif
+
 #ifdef WITH_PROCESSOR
 /// The same on a processor, whose one kernel does all.
 static void run_all(void *const *in, void *const *out, char *arena,
@@ -251,13 +271,23 @@ const hova_program hova_program_both = PROGRAM(
 
 #ifdef EMULATED
 static const hova_device_kernel far_kernels[] = {
-    {"spread", 32, 0, 3, CODE_OF(spread_too_far), 0, 0, 0, 0},
-    {"add", 32, 0, 2, CODE_OF(add), 0, 0, 0, 0},
-    {"gather", 64, 50 << 10, 4, CODE_OF(gather), 0, 0, 0, 0}};
+    {"spread", 32, 0, 3, CODE_OF(spread_too_far), 0, 0, 0, 0, 0},
+    {"add", 32, 0, 2, CODE_OF(add), 0, 0, 0, 0, 0},
+    {"gather", 64, 50 << 10, 4, CODE_OF(gather), 0, 0, 0, 0, 0}};
 static const hova_device_code gap_code = CODE(far_kernels, launches, 3);
 static const hova_level gap_level = LEVEL(gap_code);
 const hova_program hova_program_gap =
     PROGRAM("gap", gap_level, 2, 2, DEVICE_WEIGHT_BYTES, 3, kernel_infos, 0);
+
+/// Of which none waits.
+static const hova_device_kernel hasty_kernels[] = {
+    {"spread", 32, 0, 3, CODE_OF(spread), 0, 0, 0, 0, 0},
+    {"add", 32, 0, 2, CODE_OF(add), 0, 0, 0, 1, 0},
+    {"gather", 64, 50 << 10, 4, CODE_OF(gather), 0, 0, 0, 0, 0}};
+static const hova_device_code hasty_code = CODE(hasty_kernels, launches, 3);
+static const hova_level hasty_level = LEVEL(hasty_code);
+const hova_program hova_program_hasty = PROGRAM(
+    "hasty", hasty_level, 2, 2, DEVICE_WEIGHT_BYTES, 3, kernel_infos, 0);
 
 static const hova_device_launch short_launches[] = {
     {0, {1, 1, 1}, spread_buffers, 0, 0, 0, 0, 0},

@@ -27,12 +27,18 @@ extern const hova_program hova_program_device;
 /// The same, and for where no GPU is, a program for the processor.
 extern const hova_program hova_program_both;
 
+/// The first for GPUs of 9.0 and later: its launches may begin before those in
+/// front of them have ended, and its PTX waits. Not in the emulation.
+extern const hova_program hova_program_overlapping;
+
 // Programs with a mistake each, in the emulation alone.
 
 /// Writes what lies between two rows of the arena.
 extern const hova_program hova_program_gap;
 /// Launches too few blocks, so that rows stay unwritten.
 extern const hova_program hova_program_short;
+/// Its second launch may begin before the first has ended, and does not wait.
+extern const hova_program hova_program_hasty;
 /// Its first launch is missing.
 extern const hova_program hova_program_empty_arena;
 /// No launch writes its second output.

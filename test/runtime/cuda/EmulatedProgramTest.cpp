@@ -235,6 +235,13 @@ TEST(EmulatedProgram, what_lies_between_rows_is_not_written) {
             "between them is not its own");
 }
 
+TEST(EmulatedProgram, what_may_begin_early_waits) {
+  EXPECT_EQ(faultOf(hova_program_hasty),
+            "'layer.add': kernel 'add', block (0, 0, 0), thread (0, 0, 0): "
+            "'llvm.load' at \"fixture\":1:1 reads byte 0 of 'ids' before it "
+            "waits for the launches before it, which may still run");
+}
+
 TEST(EmulatedProgram, an_output_of_a_kernel_is_written_whole) {
   EXPECT_EQ(faultOf(hova_program_short),
             "'layer.scale': kernel 'spread' leaves byte 96 of 'layer.scale' "

@@ -84,7 +84,7 @@ std::string run(const std::vector<hova_emulation_buffer> &buffers,
 
 hova_emulation_buffer rows(const char *name, uint64_t at, size_t count,
                            hova_emulation_use use) {
-  return {name, memory + at, (count - 1) * 16 + 8, use, 8, 16};
+  return {name, memory + at, (count - 1) * 16 + 8, use, 8, 16, false};
 }
 
 const hova_emulation_buffer kState = rows("a", 0, 3, HOVA_EMULATION_STATE);
@@ -191,15 +191,15 @@ TEST(EmulatedRows, that_overlap_are_refused_if_one_is_written) {
   }
   // After each other, and of another stride.
   EXPECT_EQ(run({kState, rows("b", 40, 2, HOVA_EMULATION_STATE)}, {}), "");
-  hova_emulation_buffer dense = {"b", memory + 8, 8, HOVA_EMULATION_STATE,
-                                 0,   0};
+  hova_emulation_buffer dense = {"b", memory + 8, 8,    HOVA_EMULATION_STATE,
+                                 0,   0,          false};
   EXPECT_EQ(run({kState, dense}, {}), "");
   dense.bytes = 9;
   EXPECT_EQ(run({kState, dense}, {}), expected);
   EXPECT_EQ(run({dense, kState}, {}).find("kernel 'rows': buffers 'b' and 'a'"),
             0u);
-  hova_emulation_buffer wide = {"b", memory + 24, 40, HOVA_EMULATION_INPUT,
-                                8,   32};
+  hova_emulation_buffer wide = {"b", memory + 24, 40,   HOVA_EMULATION_INPUT,
+                                8,   32,          false};
   EXPECT_EQ(run({kState, wide}, {}), "");
   wide.data = memory + 16;
   EXPECT_EQ(run({kState, wide}, {}), expected);
@@ -214,7 +214,7 @@ TEST(EmulatedRows, that_overlap_may_both_be_read_or_be_the_same_state) {
 
 TEST(EmulatedRows, too_many_for_the_host_are_no_fault_of_the_kernel) {
   hova_emulation_buffer huge = {
-      "a", memory, size_t{1} << 45, HOVA_EMULATION_STATE, 0, 0};
+      "a", memory, size_t{1} << 45, HOVA_EMULATION_STATE, 0, 0, false};
   EXPECT_EQ(run({huge}, {}, /*lacksMemory=*/true),
             "kernel 'rows': out of memory to emulate it");
 }

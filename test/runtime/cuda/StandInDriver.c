@@ -39,6 +39,9 @@ typedef struct {
   struct CUkern_st *kern;
   CUcontext ctx;
 } CUDA_KERNEL_NODE_PARAMS;
+typedef struct {
+  unsigned char from_port, to_port, type, reserved[5];
+} CUgraphEdgeData;
 enum { CU_JIT_ERROR_LOG_BUFFER = 5, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES = 6 };
 #endif
 
@@ -71,6 +74,7 @@ static call check_call(const CUDA_KERNEL_NODE_PARAMS *made, const char *name) {
       .grid = {made->gridDimX, made->gridDimY, made->gridDimZ},
       .block = {made->blockDimX, made->blockDimY, made->blockDimZ},
       .shared = made->sharedMemBytes,
+      .waits = function->waits,
   };
   for (int i = 0; i < function->function->parameters; ++i) {
     memcpy(&checked.arguments[i], made->kernelParams[i], 8);
@@ -301,6 +305,8 @@ STAND_IN CUresult cuModuleGetFunction(CUfunction *function, CUmodule module,
   made->function = found;
   made->dynamic_shared = COMMON_SHARED;
   made->carveout = -1;
+  // Of machine code nobody here knows.
+  made->waits = is_code || kernel_waits(name, owner->memory);
   *function = (CUfunction)(void *)made;
   return CODE(0);
 }
@@ -434,6 +440,37 @@ STAND_IN CUresult cuGraphAddKernelNode_v2(
   return CODE(0);
 }
 
+/// Both kinds of edges: the later node begins when the earlier one has ended
+/// (0), or when all of its blocks have allowed it (1), and then it waits
+/// itself.
+STAND_IN CUresult cuGraphAddDependencies_v2(CUgraph graph,
+                                            const CUgraphNode *from,
+                                            const CUgraphNode *to,
+                                            const CUgraphEdgeData *edges,
+                                            size_t count) {
+  ENTER(true);
+  const object *owner = find(graph, GRAPH, __func__);
+  demand(count == 1, __func__, "edges");
+  object *earlier = find(from[0], NODE, __func__);
+  object *later = find(to[0], NODE, __func__);
+  demand(earlier->owner == owner && later->owner == owner && earlier != later,
+         __func__, "nodes of another graph");
+  demand(!later->before, __func__, "depends on two nodes");
+  const CUgraphEdgeData edge = edges ? edges[0] : (CUgraphEdgeData){0};
+  for (size_t i = 0; i < sizeof edge.reserved; ++i) {
+    demand(edge.reserved[i] == 0, __func__, "reserved bytes of an edge");
+  }
+  demand(edge.to_port == 0 && edge.type <= 1 && edge.from_port == edge.type,
+         __func__, "a kind of edge, and the port of another");
+  demand(edge.type == 0 || machine.capability >= 90, __func__,
+         "a programmatic edge before 9.0");
+  demand(edge.type == 0 || later->call.waits, __func__,
+         "a kernel that does not wait stands behind a programmatic edge");
+  later->before = earlier;
+  later->call.overlaps = edge.type == 1;
+  return CODE(0);
+}
+
 /// The nodes of an exec are copies, whose `before` is the node that they copy.
 STAND_IN CUresult cuGraphInstantiateWithFlags(CUgraphExec *exec, CUgraph graph,
                                               unsigned long long flags) {
@@ -464,6 +501,7 @@ cuGraphExecKernelNodeSetParams_v2(CUgraphExec exec, CUgraphNode node,
   call checked = check_call(parameters, __func__);
   for (object *at = machine.objects; at; at = at->next) {
     if (at->kind == NODE && at->owner == owner && at->before == original) {
+      checked.overlaps = at->call.overlaps;
       at->call = checked;
       return CODE(0);
     }

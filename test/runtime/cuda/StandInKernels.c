@@ -80,23 +80,63 @@ static FILE *open_file(const char *path, const char *mode) {
   return file;
 }
 
-/// Leaves PTX, arguments and the memory that holds them in the folder
-/// STAND_IN_LAUNCHES, runs STAND_IN_INTERPRETER there, and takes the memory
-/// back.
+/// What is kept of a piece: its memory, or what of it is under way.
+static char *bytes_of(object *memory, bool marks) {
+  return marks ? memory->under_way : memory->memory;
+}
+
+static void write_pieces(const char *path, const pieces *all, bool marks) {
+  FILE *file = open_file(path, "wb");
+  for (int i = 0; i < all->count; ++i) {
+    object *memory = all->memory[i];
+    demand(fwrite(bytes_of(memory, marks), 1, memory->bytes, file) ==
+               memory->bytes,
+           path, "is not written");
+  }
+  demand(fclose(file) == 0, path, "is not written");
+}
+
+static void read_pieces(const char *path, const pieces *all, bool marks) {
+  FILE *file = open_file(path, "rb");
+  for (int i = 0; i < all->count; ++i) {
+    object *memory = all->memory[i];
+    demand(fread(bytes_of(memory, marks), 1, memory->bytes, file) ==
+               memory->bytes,
+           path, "is not read");
+  }
+  fclose(file);
+}
+
+/// A launch that begins when all before it have ended finds nothing under way.
+static void begin_marks(bool overlaps) {
+  for (object *at = machine.objects; at; at = at->next) {
+    if (at->kind == MEMORY && at->alive && !at->under_way) {
+      at->under_way = calloc(at->bytes + 1, 1);
+    } else if (at->kind == MEMORY && at->alive && !overlaps) {
+      memset(at->under_way, 0, at->bytes);
+    }
+  }
+}
+
+/// Leaves PTX, arguments, the memory that holds them and which of its bytes are
+/// under way in the folder STAND_IN_LAUNCHES, runs STAND_IN_INTERPRETER there,
+/// and takes both back.
 static void interpret(const call *made) {
   const char *folder = getenv("STAND_IN_LAUNCHES");
   const char *command = getenv("STAND_IN_INTERPRETER");
   const char *name = made->kernel->name;
   demand(folder && command, name, "nobody interprets PTX here");
   pieces all = {.count = 0};
-  char ptx[256], launch[256], image[256], line[1024], text[1024];
+  char ptx[256], launch[256], image[256], marks[256], line[1024], text[1024];
   snprintf(ptx, sizeof ptx, "%s/ptx", folder);
   snprintf(launch, sizeof launch, "%s/launch", folder);
   snprintf(image, sizeof image, "%s/memory", folder);
+  snprintf(marks, sizeof marks, "%s/under-way", folder);
+  begin_marks(made->overlaps);
   int length =
-      snprintf(text, sizeof text, "%s %u %u %u %u %u %u %u", name,
+      snprintf(text, sizeof text, "%s %u %u %u %u %u %u %u %d", name,
                made->grid[0], made->grid[1], made->grid[2], made->block[0],
-               made->block[1], made->block[2], made->shared);
+               made->block[1], made->block[2], made->shared, made->overlaps);
   for (int i = 0; i < made->kernel->parameters; ++i) {
     int piece = find_piece(&all, made->arguments[i], name);
     size_t offset = (size_t)(bytes_at(made->arguments[i], 1, name) -
@@ -113,22 +153,12 @@ static void interpret(const call *made) {
   }
   write_file(ptx, made->kernel->ptx, strlen(made->kernel->ptx));
   write_file(launch, text, (size_t)length);
-  FILE *file = open_file(image, "wb");
-  for (int i = 0; i < all.count; ++i) {
-    demand(fwrite(all.memory[i]->memory, 1, all.memory[i]->bytes, file) ==
-               all.memory[i]->bytes,
-           image, "is not written");
-  }
-  demand(fclose(file) == 0, image, "is not written");
+  write_pieces(image, &all, false);
+  write_pieces(marks, &all, true);
   snprintf(line, sizeof line, "%s '%s'", command, folder);
   demand(system(line) == 0, name, "the interpreter failed");
-  file = open_file(image, "rb");
-  for (int i = 0; i < all.count; ++i) {
-    demand(fread(all.memory[i]->memory, 1, all.memory[i]->bytes, file) ==
-               all.memory[i]->bytes,
-           image, "is not read");
-  }
-  fclose(file);
+  read_pieces(image, &all, false);
+  read_pieces(marks, &all, true);
 }
 
 /// A kernel with the parameters that its entry has.
@@ -166,6 +196,15 @@ const kernel *find_kernel(const char *name, const char *ptx) {
     }
   }
   return ptx ? make_kernel(name, ptx) : NULL;
+}
+
+bool kernel_waits(const char *name, const char *ptx) {
+  char entry[256];
+  snprintf(entry, sizeof entry, ".entry %s(", name);
+  const char *at = strstr(ptx, entry);
+  const char *end = at ? strstr(at, "\n}") : NULL;
+  const char *wait = at ? strstr(at, "griddepcontrol.wait;") : NULL;
+  return end && wait && wait < end;
 }
 
 void run_call(const call *made) {

@@ -282,6 +282,7 @@ __attribute__((destructor)) static void count_leaks(void) {
     if (machine.objects->kind == MEMORY) {
       free(machine.objects->memory);
     }
+    free(machine.objects->under_way);
     free(machine.objects);
     machine.objects = next;
   }

@@ -39,6 +39,8 @@ typedef struct call {
   device_address arguments[MOST_PARAMETERS];
   unsigned numbers[MOST_PARAMETERS];
   unsigned grid[3], block[3], shared;
+  bool waits;    ///< for launches before it, as its PTX says
+  bool overlaps; ///< begins while these may still run
 } call;
 
 /// Something that happens when its stream is waited for.
@@ -56,9 +58,13 @@ typedef struct object {
   bool alive;
   struct object *next, *owner;
   char *memory;
+  /// Of memory, 1 for each byte that launches which may still run have written;
+  /// null: none.
+  char *under_way;
   size_t bytes;
   const kernel *function;
   int dynamic_shared, carveout;
+  bool waits;            ///< of a function
   struct object *before; ///< of a node
   call call;
   double ms; ///< of an event; negative: has not happened
@@ -107,6 +113,9 @@ char *bytes_at(device_address address, size_t bytes, const char *call);
 /// has no PTX, and the kernels of the tests alone.
 const kernel *find_kernel(const char *name, const char *ptx);
 void run_call(const call *made);
+/// Whether a kernel of a module has an instruction that waits for launches
+/// before its own.
+bool kernel_waits(const char *name, const char *ptx);
 
 /// Bytes of shared memory that the device gives to a block.
 int most_shared(void);

@@ -100,6 +100,7 @@ Device::emulateLaunch(llvm::StringRef kernel, const Shape &shape,
   launch.approximations = shape.approximations;
   launch.counts_accesses = shape.countsAccesses;
   launch.most_turns = shape.mostTurns;
+  launch.overlaps = shape.overlaps;
   return emulate(launch);
 }
 
@@ -126,6 +127,7 @@ std::string Device::compareWithDriver(llvm::StringRef kernel, Shape shape,
   std::vector<Buffer> again;
   for (auto [buffer, bytes] : llvm::zip(emulated, before)) {
     again.emplace_back(buffer.name, buffer.use, bytes);
+    again.back().settled = buffer.settled;
   }
   shape.sums = driver.getSums();
   hova_emulation_report report = emulateLaunch(kernel, shape, again);

@@ -31,7 +31,7 @@ public:
   }
   Buffer(Buffer &&other) noexcept
       : name(std::move(other.name)), use(other.use), bytes(other.bytes),
-        data(other.data) {
+        data(other.data), settled(other.settled) {
     other.data = nullptr;
   }
   ~Buffer() { std::free(data); }
@@ -41,13 +41,14 @@ public:
     return {first, first + bytes / sizeof(T)};
   }
   hova_emulation_buffer describe() const {
-    return {name.c_str(), data, bytes, use, 0, 0};
+    return {name.c_str(), data, bytes, use, 0, 0, settled};
   }
 
   std::string name;
   hova_emulation_use use;
   size_t bytes;
   void *data;
+  bool settled = false;
 };
 
 struct Shape {
@@ -59,6 +60,7 @@ struct Shape {
   hova_emulation_approximations approximations = HOVA_EMULATION_NEAREST;
   bool countsAccesses = false;
   uint64_t mostTurns = 0;
+  bool overlaps = false;
 };
 
 using Bytes = std::vector<char>;

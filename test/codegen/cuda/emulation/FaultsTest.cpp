@@ -260,8 +260,8 @@ std::string runOnNeighbours(llvm::StringRef code) {
   Buffer memory("memory", HOVA_EMULATION_STATE, 512);
   char *r = static_cast<char *>(memory.data), *x = r + 256;
   const hova_emulation_buffer buffers[] = {
-      {"x", x, 256, HOVA_EMULATION_INPUT, 0, 0},
-      {"r", r, 256, HOVA_EMULATION_OUTPUT, 0, 0}};
+      {"x", x, 256, HOVA_EMULATION_INPUT, 0, 0, false},
+      {"r", r, 256, HOVA_EMULATION_OUTPUT, 0, 0, false}};
   const void *arguments[] = {&x, &r};
   hova_emulation_launch launch = {};
   launch.kernel = llvm::cantFail(device.module->find("kernel"));

@@ -18,6 +18,10 @@
 // What it reads and says is in DIR/in, DIR/out and DIR/err, and the answer is
 // a line with its exit status, or the negative number of a signal.
 //
+// On a level where a launch may begin before others have ended, kernels wait
+// for these, and --settled=1,2 names the operands that none writes. A kernel is
+// then emulated as one that begins so.
+//
 // With --emulate=DIR it runs the kernel instead, with the checks of
 // docs/gpu.md. DIR has a file for each operand, named 0, 1 and so on; of the
 // last --results=1 only the sizes count. --grid-x, -y and -z are the blocks.
@@ -31,9 +35,11 @@
 // of the results is in DIR/device (DriverDevice.h).
 
 #include "Device.h"
+#include "Flags.h"
 #include "codegen/Pipeline.h"
 #include "codegen/cuda/CudaTarget.h"
 #include "codegen/cuda/DeviceProgram.h"
+#include "codegen/cuda/LaunchOps.h"
 #include "codegen/cuda/Passes.h"
 #include "codegen/cuda/Recipe.h"
 #include "codegen/cuda/link/Ptx.h"
@@ -57,45 +63,9 @@
 
 using namespace mlir;
 using namespace hova;
+using hova::test::Flags;
 
 namespace {
-
-/// `--NAME=VALUE` of the command line, each read once.
-class Flags {
-public:
-  explicit Flags(ArrayRef<const char *> arguments) {
-    for (StringRef argument : arguments) {
-      auto [name, value] = argument.split('=');
-      values[name.drop_front(
-          name.take_while([](char c) { return c == '-'; }).size())] = value;
-    }
-  }
-  /// Sets what the command line names.
-  void read(StringRef name, int64_t &value) {
-    int64_t given;
-    if (auto text = take(name); text && !text->getAsInteger(10, given)) {
-      value = given;
-    }
-  }
-  void read(StringRef name, bool &value) { value = take(name).has_value(); }
-  std::optional<StringRef> take(StringRef name) {
-    auto found = values.find(name);
-    if (found == values.end()) {
-      return std::nullopt;
-    }
-    StringRef value = found->second;
-    values.erase(found);
-    return value;
-  }
-  /// A name that nothing has read.
-  std::optional<StringRef> rest() const {
-    return values.empty() ? std::nullopt
-                          : std::optional(values.begin()->getKey());
-  }
-
-private:
-  llvm::StringMap<StringRef> values;
-};
 
 //===----------------------------------------------------------------------===//
 // Kernels as operations of hova
@@ -280,6 +250,25 @@ int listRecipes(MLIRContext &context) {
   return 0;
 }
 
+/// Says of functions of group operations that their launches may begin before
+/// others have ended, on a level where that is so.
+LogicalResult noteSettled(ModuleOp module, StringRef names) {
+  SmallVector<int64_t> numbers;
+  for (StringRef name : llvm::split(names, ',')) {
+    if (!names.empty() && name.getAsInteger(10, numbers.emplace_back())) {
+      complain("expected numbers of operands, got '" + names + "'");
+      return failure();
+    }
+  }
+  if (gpuOf(module).overlapsLaunches) {
+    for (auto function : module.getOps<func::FuncOp>()) {
+      function->setAttr(kSettledAttr,
+                        DenseI64ArrayAttr::get(module.getContext(), numbers));
+    }
+  }
+  return success();
+}
+
 /// What a kernel runs on, and in which orders.
 struct Launches {
   /// The grid is that of the command line, else that of `shape`, if any.
@@ -422,6 +411,8 @@ int emulate(ModuleOp module, const Launches &launches) {
   shape.sharedBytes =
       function->getAttrOfType<IntegerAttr>(kGroupBytesAttr).getInt();
   shape.countsAccesses = launches.counts;
+  std::optional<ArrayRef<int64_t>> settled = settledOf(function);
+  shape.overlaps = settled.has_value();
   hova_emulation_counts counts = {};
   std::error_code error;
   llvm::raw_fd_ostream results((launches.folder + "/results").str(), error);
@@ -438,6 +429,9 @@ int emulate(ModuleOp module, const Launches &launches) {
                                 launches.results);
     if (!buffers) {
       return complain(llvm::toString(buffers.takeError()));
+    }
+    for (int64_t number : settled.value_or(ArrayRef<int64_t>())) {
+      (*buffers)[number].settled = true;
     }
     std::vector<test::Bytes> left;
     auto report = device.run(function.getName(), shape, *buffers, &left);
@@ -518,6 +512,10 @@ static int run(MLIRContext &context, ArrayRef<const char *> words) {
   if (!kernel.module ||
       (kernel.module->lookupSymbol<func::FuncOp>("main") &&
        failed(makeKernel(kernel, write ? recipe : "kernel", flags)))) {
+    return 1;
+  }
+  StringRef settled = flags.take("settled").value_or("");
+  if (failed(noteSettled(*kernel.module, settled))) {
     return 1;
   }
   Launches launches(flags, kernel.shape);
