@@ -62,6 +62,8 @@ struct KernelUse {
   /// buffers, each counted once.
   std::array<int64_t, 3> grid = {};
   int64_t flops = 0, bytes = 0;
+  /// Whether a launch may begin before those in front of it have ended.
+  bool overlaps = false;
 
   /// How often as many multiprocessors are full.
   double waves(int64_t processors) const {
@@ -85,7 +87,36 @@ struct DeviceReport {
   std::vector<KernelUse> kernels;
   /// Multiprocessors of the GPUs whose waves are told.
   std::vector<int64_t> processors;
+  /// What a launch costs before its first block works, in microseconds: one
+  /// that begins after others, and one that may begin before they have ended.
+  /// Both are modelled.
+  double startTime = 0, overlappedStartTime = 0;
+
+  /// Of these launches, and of those of them that may begin early: the first
+  /// one has none in front of it.
+  int64_t countLaunches() const;
+  int64_t countOverlapped() const;
+  double startsTime() const {
+    return double(countLaunches() - countOverlapped()) * startTime +
+           double(countOverlapped()) * overlappedStartTime;
+  }
 };
+
+inline int64_t DeviceReport::countLaunches() const {
+  int64_t count = 0;
+  for (const KernelUse &kernel : kernels) {
+    count += int64_t(kernel.launches.size());
+  }
+  return count;
+}
+
+inline int64_t DeviceReport::countOverlapped() const {
+  int64_t count = 0;
+  for (const KernelUse &kernel : kernels) {
+    count += kernel.overlaps ? int64_t(kernel.launches.size()) : 0;
+  }
+  return count < countLaunches() || count == 0 ? count : count - 1;
+}
 
 } // namespace hova
 

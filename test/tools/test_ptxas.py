@@ -264,7 +264,10 @@ def test_explains_what_kernels_take(tmp_path, compile_digits):
     assert report["without_main_loops"] == "there is no nvdisasm beside ptxas" and not any("main_loop" in kernel for kernel in kernels.values())
     assert re.split(r"\s{2,}", lines[2].strip()) == ["launches", "threads", "registers", "spilled", "local", "shared", "blocks", "grid", "waves/108",
                                                      "waves/132", "MFLOP", "MB", "reads/T", "+copies", "others", "limited by", "kernel"]
-    assert len(lines) == 3 + len(kernels)
+    assert len(lines) == 4 + len(kernels)
+    launches = sum(len(kernel["launches"]) for kernel in kernels.values())
+    assert lines[-1] == f"starts of {launches} launches: {2.0 * launches:.1f} us, modelled by 2.0 us of each"
+    assert report["modelled_starts_us"] == 2.0 * launches and report["overlapped_launches"] == 0
     head = next(line for line in lines if line.endswith(" kernel_head"))
     shared = kernels["kernel_head"]["shared_bytes"]
     assert re.split(r"\s{2,}", head.strip()) == ["1", "128", "200", "20", "24", f"64 + {shared}", "2", "1 x 1 x 1", "0.00", "0.00", "0.0", "0.00",
@@ -325,6 +328,17 @@ def test_explains_what_is_known_without_machine_code(options, reason, compile_di
     text = compile_digits(*options, verb="explain").stdout
     assert f"kernels on sm_80, without machine code: {reason}, so registers are unknown, and more blocks there cannot be\n" in text
     assert re.search(r"\n +1 +128 +\? +\? +\? +\d+ +\d+  .* kernel_head\n", text)
+
+
+def test_starts_behind_programmatic_edges_are_modelled(compile_digits):
+    """All but the first, which no launch stands in front of."""
+    report = json.loads(compile_digits("--ptxas=none", "--gpu-arch=sm_90a", "--format=json", verb="explain").stdout)["device"]
+    launches = sum(len(kernel["launches"]) for kernel in report["kernels"])
+    assert report["overlapped_launches"] == launches - 1 > 1
+    assert abs(report["modelled_starts_us"] - (2.0 + 0.9 * (launches - 1))) < 1e-9
+    text = compile_digits("--ptxas=none", "--gpu-arch=sm_90a", verb="explain").stdout
+    assert text.endswith(f"starts of {launches} launches: {2.0 + 0.9 * (launches - 1):.1f} us, modelled by 2.0 us of each, and 0.9 us of the {launches - 1} "
+                         "that may begin before others have ended\n")
 
 
 def test_explains_the_kernels_of_a_path(compile_digits):

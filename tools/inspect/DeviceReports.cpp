@@ -40,6 +40,20 @@ static std::string gridText(const KernelUse &kernel) {
   return llvm::formatv("{0} x {1} x {2}", x, y, z);
 }
 
+/// What all launches cost before they work.
+static std::string startsText(const DeviceReport &report) {
+  std::string text = llvm::formatv(
+      "starts of {0} launches: {1:f1} us, modelled by {2:f1} us "
+      "of each",
+      report.countLaunches(), report.startsTime(), report.startTime);
+  if (int64_t overlapped = report.countOverlapped()) {
+    text += llvm::formatv(", and {0:f1} us of the {1} that may begin before "
+                          "others have ended",
+                          report.overlappedStartTime, overlapped);
+  }
+  return text;
+}
+
 void printDeviceReport(const DeviceReport &report, llvm::raw_ostream &os) {
   if (report.assembler.empty()) {
     os << "kernels on " << report.arch
@@ -88,6 +102,7 @@ void printDeviceReport(const DeviceReport &report, llvm::raw_ostream &os) {
         ofLoop(&MainLoop::othersPerProduct), llvm::join(kernel.limits, ", "),
         kernel.name);
   }
+  os << startsText(report) << "\n";
 }
 
 static llvm::json::Object kernelJson(const KernelUse &kernel,
@@ -129,7 +144,9 @@ llvm::json::Object deviceReportJson(const DeviceReport &report) {
     kernels.push_back(kernelJson(kernel, report.processors));
   }
   llvm::json::Object object{{"arch", report.arch},
-                            {"kernels", std::move(kernels)}};
+                            {"kernels", std::move(kernels)},
+                            {"modelled_starts_us", report.startsTime()},
+                            {"overlapped_launches", report.countOverlapped()}};
   if (report.assembler.empty()) {
     object["without_machine_code"] = report.withoutCode;
   } else {

@@ -58,6 +58,11 @@ inline constexpr int64_t kUsualBlocks = 4;
 /// Bytes of a matrix: offsets are numbers of 32 bits with a sign.
 inline constexpr int64_t kMostMatrixBytes = (int64_t(1) << 31) - 1;
 
+/// Microseconds before the blocks of a launch of a graph work, as an H100 was
+/// measured (docs/rationale/gpu-measured.md), and behind a programmatic edge:
+/// that is a model, and nobody has measured it.
+inline constexpr double kStartTime = 2.0, kOverlappedStartTime = 0.9;
+
 /// Bytes that global memory moves at least, from a multiple of as many on.
 inline constexpr int64_t kSectorBytes = 32;
 

@@ -5,6 +5,7 @@
 #include "codegen/HostMachine.h"
 #include "codegen/Passes.h"
 #include "codegen/cuda/CudaTarget.h"
+#include "codegen/cuda/LaunchOps.h"
 #include "codegen/cuda/Passes.h"
 #include "codegen/cuda/facts/Occupancy.h"
 #include "codegen/cuda/link/DeviceCode.h"
@@ -269,6 +270,7 @@ KernelUse CudaCode::useOf(const GpuCode &level,
                           const DeviceKernel &kernel) const {
   KernelUse use;
   LLVM::LLVMFuncOp function = kernel.function;
+  use.overlaps = settledOf(function).has_value();
   use.name = function.getName().str();
   use.threads = kernel.threads;
   use.sharedBytes = kernel.sharedBytes;
@@ -318,6 +320,8 @@ DeviceReport CudaCode::report() {
   report.arch = gpu.name.str();
   report.processors.assign(gpu.processors.begin(), gpu.processors.end());
   report.withoutCode = level.withoutCode;
+  report.startTime = kStartTime;
+  report.overlappedStartTime = kOverlappedStartTime;
   if (level.machineCode) {
     report.assembler = level.machineCode->assembler;
     report.assemblerPath = assemblerPath;
