@@ -216,7 +216,8 @@ def group_kernel(columns: int, words: int) -> str:
     image = 2 * columns * (32 if words else 96)
     lines = [f"llvm.mlir.global external @kernel_memory() {{addr_space = 3 : i32, alignment = 1024 : i64}} : !llvm.array<0 x i8>",
              f"llvm.func @kernel(%px: !llvm.ptr<1>, %pr: !llvm.ptr<1>) attributes {{hova.group_bytes = {image} : i64, nvvm.kernel, nvvm.reqntid = array<i32: 128>}} {{",
-             "%t = nvvm.read.ptx.sreg.tid.x : i32", "%n16 = llvm.mlir.constant(16 : i32) : i32", "%n64 = llvm.mlir.constant(64 : i32) : i32",
+             "hova_cuda.await_launches", "%t = nvvm.read.ptx.sreg.tid.x : i32",
+             "%n16 = llvm.mlir.constant(16 : i32) : i32", "%n64 = llvm.mlir.constant(64 : i32) : i32",
              "%b = llvm.mul %t, %n16 : i32", "%q = llvm.mul %t, %n64 : i32", "%m = llvm.mlir.addressof @kernel_memory : !llvm.ptr<3>",
              "%zero = llvm.mlir.constant(0.0 : f32) : f32", "%x = llvm.getelementptr %px[%b] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, i8",
              "%s = llvm.getelementptr %m[%b] : (!llvm.ptr<3>, i32) -> !llvm.ptr<3>, i8", "%r = llvm.getelementptr %pr[%q] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, i8"]
