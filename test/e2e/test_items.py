@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from reduced_models import MODELS, draw, settings_of
 
 ROOT = Path(__file__).resolve().parents[2]
 HOVA = Path(os.environ.get("HOVA_BUILD", ROOT / "build")) / "bin/hova"
@@ -44,9 +45,7 @@ def run(*words):
 @pytest.fixture
 def compiled(tmp_path, request):
     name, changed, options = CASES[request.param]
-    path = ROOT / f"examples/models/{name}.json"
-    known = json.loads(path.read_text())["parameters"]
-    settings = [f"--set={key}={value if isinstance(value, str) else json.dumps(value)}" for key, value in {**SMALL, **changed}.items() if key in known]
+    path, settings = MODELS / f"{name}.json", settings_of(name, {**SMALL, **changed})
 
     def load_for(library, batch):
         done = run(HOVA, "compile", path, *settings, f"--set=batch={batch}", *options, "--emit=lib", "-q", "--init=1", "-o", tmp_path / library)
@@ -54,16 +53,6 @@ def compiled(tmp_path, request):
         return hova.load(tmp_path / f"{library}.so", threads=2)
 
     return load_for
-
-
-def draw(random, tensor):
-    if tensor.dtype == "bool":
-        valid = random.random(tensor.shape) < 0.7
-        valid[:, 0] = True
-        return valid
-    if tensor.dtype.startswith("int"):
-        return random.integers(*tensor.range, tensor.shape).astype(tensor.dtype)
-    return random.standard_normal(tensor.shape).astype(tensor.dtype)
 
 
 @pytest.mark.parametrize("compiled", CASES, indirect=True)

@@ -5,7 +5,6 @@ divide the inner dimension of products, which a program of few items does for sp
 on a GPU: kernels are emulated, with checks that none reads or writes an item that a run has not, or executed by an interpreter of
 PTX behind a stand-in for the driver."""
 
-import json
 import os
 import subprocess
 import sys
@@ -13,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from reduced_models import MODELS, draw, settings_of
 
 ROOT = Path(__file__).resolve().parents[2]
 HOVA = Path(os.environ["HOVA_BUILD"]) / "bin/hova"
@@ -42,20 +42,8 @@ def run(*words, **environment):
 
 def compile_case(name, path, target, batch, *options):
     model, changed, of_case = CASES[name]
-    description = ROOT / f"examples/models/{model}.json"
-    known = json.loads(description.read_text())["parameters"]
-    settings = [f"--set={key}={value if isinstance(value, str) else json.dumps(value)}" for key, value in {**SMALL, **changed}.items() if key in known]
-    run(HOVA, "compile", description, *settings, f"--set=batch={batch}", f"--target={target}", "-q", "--init=1", *of_case, *options, "-o", path)
-
-
-def draw(random, tensor):
-    if tensor.dtype == "bool":
-        valid = random.random(tensor.shape) < 0.7
-        valid[:, 0] = True
-        return valid
-    if tensor.dtype.startswith("int"):
-        return random.integers(*tensor.range, tensor.shape).astype(tensor.dtype)
-    return random.standard_normal(tensor.shape).astype(tensor.dtype)
+    settings = settings_of(model, {**SMALL, **changed})
+    run(HOVA, "compile", MODELS / f"{model}.json", *settings, f"--set=batch={batch}", f"--target={target}", "-q", "--init=1", *of_case, *options, "-o", path)
 
 
 @pytest.mark.parametrize("name", CASES)
