@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from reduced_models import MODELS, draw, settings_of
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 HOVA = Path(os.environ["HOVA_BUILD"]) / "bin/hova"
 sys.path[:0] = [str(ROOT / "tools/python"), str(ROOT / "test/codegen/cuda")]
 import hova  # noqa: E402

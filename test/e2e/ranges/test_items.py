@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from reduced_models import MODELS, draw, settings_of
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 HOVA = Path(os.environ.get("HOVA_BUILD", ROOT / "build")) / "bin/hova"
 sys.path.insert(0, str(ROOT / "tools/python"))
 import hova  # noqa: E402

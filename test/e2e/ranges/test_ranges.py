@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 HOVA = Path(os.environ.get("HOVA_BUILD", ROOT / "build")) / "bin/hova"
 sys.path.insert(0, str(ROOT / "tools/python"))
 import hova  # noqa: E402

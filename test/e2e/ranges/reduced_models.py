@@ -4,7 +4,7 @@
 import json
 from pathlib import Path
 
-MODELS = Path(__file__).resolve().parents[2] / "examples/models"
+MODELS = Path(__file__).resolve().parents[3] / "examples/models"
 
 
 def settings_of(model: str, changed: dict) -> list[str]:
