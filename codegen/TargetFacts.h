@@ -36,9 +36,6 @@ struct TargetFacts {
   /// The pass that refuses what there is no code for yet; empty: there is code
   /// for all.
   llvm::StringLiteral refusingPass = "";
-  /// Whether programs may be for a range of tokens in an item, and not of items
-  /// alone (dialect/Ranges.h).
-  bool takesTokenRanges = false;
 };
 
 } // namespace hova

@@ -140,6 +140,9 @@ static CudaRunAttr runOf(KernelOp kernel, Operation *anchor, const Grid &grid) {
                            llvm::to_vector_of<Value>(kernel.getResults()))) {
     addRowsOfRun(value, *ranges, rows);
   }
+  if (ranges->haveTokens()) {
+    rows.append(2, 0); // the table of sequences
+  }
   int64_t items = 0, tokens = 0, longest = 0, entries = 0;
   Extent extent = extentOf(anchor->getResult(0));
   if (extent != Extent::fixed && grid.units == 0) {

@@ -4,6 +4,7 @@
 #include "codegen/cuda/Recipe.h"
 #include "codegen/cuda/facts/GpuFacts.h"
 #include "dialect/Shapes.h"
+#include "dialect/ranges/RangeMistakes.h"
 #include "passes/Columns.h"
 #include "passes/Units.h"
 
@@ -17,11 +18,23 @@ namespace hova {
 // Kernels of rows
 //===----------------------------------------------------------------------===//
 
+MatrixShape matrixShapeOf(Value value) {
+  ArrayRef<int64_t> shape = shapeOf(value);
+  if (shape.empty()) {
+    return {1, 1};
+  }
+  MatrixShape matrix{staticSize(shape.drop_back()), shape.back()};
+  Operation *around = value.getParentRegion()->getParentOp();
+  bool isColumn = shape.size() == 2 && SequenceRanges::ofTokens(around) &&
+                  extentOf(value) == Extent::tokens;
+  return isColumn ? MatrixShape{matrix.rows * matrix.columns, 1} : matrix;
+}
+
 static int64_t rowsOf(Operation *op) {
-  return staticSize(shapeOf(op->getResult(0)).drop_back());
+  return matrixShapeOf(op->getResult(0)).rows;
 }
 static int64_t columnsOf(Operation *op) {
-  return shapeOf(op->getResult(0)).back();
+  return matrixShapeOf(op->getResult(0)).columns;
 }
 
 /// A lane has runs of as many columns as one access may move of the result's

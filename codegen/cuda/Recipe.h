@@ -119,6 +119,13 @@ bool holdsHalves(mlir::Operation *anchor);
 /// Whether so many sequences, and heads, can be axes of a grid.
 mlir::LogicalResult checkSequences(mlir::Operation *op, int64_t sequences,
                                    int64_t heads = 1);
+/// How a kernel sees a value: a matrix of all axes but the last by the last.
+/// Integers of tokens, where items differ in length, are one column, those of
+/// all items after each other.
+struct MatrixShape {
+  int64_t rows, columns;
+};
+MatrixShape matrixShapeOf(mlir::Value value);
 /// Blocks of rows along x, and of columns along y.
 Grid gridOfTiles(mlir::Operation *op, CudaScheduleAttr schedule);
 

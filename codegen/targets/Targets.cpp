@@ -113,7 +113,7 @@ static constexpr llvm::StringLiteral kCudaSchedule =
 static constexpr TargetRow targets[] = {
     {{"cpu", "a CPU", "assembly", cpuOptions, /*products=*/{},
       /*hasThreads=*/true, /*isEmulated=*/false, /*emulation=*/"",
-      /*refusingPass=*/"", /*takesTokenRanges=*/true},
+      /*refusingPass=*/""},
      makeCpu,
      /*isJoined=*/true,
      &cpuCode},

@@ -6,6 +6,7 @@
 #include "codegen/cuda/LaunchOps.h"
 #include "codegen/cuda/lower/BufferUses.h"
 #include "codegen/program/ConstantBuilder.h"
+#include "dialect/Ranges.h"
 #include "passes/tile/ProgramAttrs.h"
 #include "runtime/hova_runtime.h"
 #include "llvm/Support/MathExtras.h"
@@ -99,20 +100,30 @@ private:
          build.i32(function.getNumArguments() > buffers)});
   }
 
+  /// Tokens of a run of the largest sizes.
+  int64_t countTokens() const {
+    auto ranges = SequenceRanges::readFrom(program.main);
+    return ranges ? ranges->countRows() : 0;
+  }
+
   /// `ofItem` and `ofToken` are rows that a run has (`#hova_cuda.run`).
   llvm::Constant *describeBuffer(Value buffer, const BufferUse &use,
                                  int64_t ofItem, int64_t ofToken) {
     auto type = cast<MemRefType>(buffer.getType());
     int64_t element = llvm::divideCeil(type.getElementTypeBitWidth(), 8);
     int64_t rows = type.getNumElements() / type.getShape().back();
-    int64_t stride = type.getShape().back();
+    int64_t columns = type.getShape().back(), stride = columns;
     if (type.getRank() == 2) {
       stride = type.getStridesAndOffset().first.front();
     }
+    if (ofToken > 0 && rows != countTokens()) {
+      // Integers [items, tokens] are those of all items after each other.
+      rows = rows * columns;
+      columns = stride = 1;
+    }
     auto inputs = program.main->getAttrOfType<IntegerAttr>(kInputsAttr);
     return build.record({build.i64(placeOf(buffer, inputs.getInt())),
-                         build.i64(rows),
-                         build.i64(type.getShape().back() * element),
+                         build.i64(rows), build.i64(columns * element),
                          build.i64(stride * element), build.i32(useOf(use)),
                          build.i32(ofItem), build.i32(ofToken)});
   }

@@ -405,8 +405,9 @@ LogicalResult ThreadEmitter::emitOp(Operation &op) {
           [&](memref::SubViewOp view) { return emitSubview(view); })
       .Case<memref::LoadOp>(
           [&](memref::LoadOp load) { return emitElementLoad(load); })
-      .Case<memref::CastOp>([&](memref::CastOp cast) {
-        // What a view of all of a matrix folds to: the same address.
+      .Case<memref::CastOp, memref::ReinterpretCastOp>([&](auto cast) {
+        // What a view of all of a matrix folds to, or the same elements in
+        // other rows: the same address.
         map.map(cast.getResult(), map.lookupOrDefault(cast.getSource()));
         return success();
       })

@@ -90,8 +90,18 @@ private:
   VisitedTiles findBoxes();
   /// Where keys end within a box; null: they end with one.
   Expr endInBox() const {
-    return tokens % chosen.getStep() ? Expr(tokens) : Expr();
+    return count ? count : tokens % chosen.getStep() ? Expr(tokens) : Expr();
   }
+  /// Whether boxes have all their keys.
+  bool areWhole() const { return !count && tokens % chosen.getStep() == 0; }
+  /// Boxes that have keys.
+  Expr countBoxes() const {
+    int64_t step = chosen.getStep();
+    return count ? (count + (step - 1)) / step
+                 : Expr(llvm::divideCeil(tokens, step));
+  }
+  void cutBoxes(VisitedTiles &found);
+  Expr offsetOfWeights();
   Expr boxAt(Expr turn) { return b(boxes.tileAt(b, b.getLoc(), turn.in(b))); }
   KeyList::Box keysAt(Expr turn, Expr end);
   State takeAll(Values carried);
@@ -110,6 +120,9 @@ private:
   ScoreTiles scoreTiles;
   Type element; ///< of queries, keys and values
   int64_t tokens;
+  /// How many of the tokens a run's item has; null: all. 0 where the block's
+  /// queries are none of it.
+  Expr count;
   bool valuesInside, mayBeEmpty, carriesKept;
   std::unique_ptr<Similarity> similarity;
   std::optional<OnlineSoftmax> softmax;
@@ -135,12 +148,36 @@ AttentionWriter::AttentionWriter(GroupEmitter &e, const ScoreRegion &scores,
   auto keys = cast<MemRefType>(head.keys.getType());
   element = keys.getElementType();
   tokens = keys.getDimSize(0);
+  if (ShapedType::isDynamic(tokens)) {
+    tokens = extents.keys;
+    count = e.rowsOfSequence().count;
+    count = select(this->row < count, count, 0);
+  }
   bool mayBeNone = list || !form.isRaw() || !form.conditions.empty();
   softmax.emplace(b, element, scoreTiles.getFactor(), form.isRaw(), mayBeNone,
-                  extents.columns);
+                  offsetOfWeights());
   valuesInside = cast<MemRefType>(head.values.getType()).getDimSize(1) ==
                  chosen.getColumns();
   vs = head.box ? head.box->values : Value();
+}
+
+/// What is added to exponents, so that sums of values that as many weigh do not
+/// overflow (`Exp2Op::offsetOfWeights`): of the keys that an item has, so that
+/// its bits do not depend on how many there may be. Weights of f16 have none:
+/// they would be denormal numbers, and values of f16 add up to no more than f32
+/// holds.
+Expr AttentionWriter::offsetOfWeights() {
+  if (element.isF16()) {
+    return 0;
+  }
+  if (!count) {
+    return Exp2Op::offsetOfWeights(extents.columns);
+  }
+  Expr offset = b.number(0);
+  for (int64_t power = 1; power < tokens; power *= 2) {
+    offset = select(count > power, offset - 1, offset);
+  }
+  return offset;
 }
 
 AttentionWriter::Values AttentionWriter::copyBox(const Similarity::Box &box,
@@ -155,7 +192,7 @@ AttentionWriter::Values AttentionWriter::copyBox(const Similarity::Box &box,
 
 AttentionWriter::Values AttentionWriter::copyKeys(Expr turn, Expr slot) {
   int64_t step = chosen.getStep();
-  bool inside = list ? list->areWhole : tokens % step == 0;
+  bool inside = list ? list->areWhole : areWhole();
   Expr first;
   if (list) {
     first = list->at(turn).first;
@@ -183,19 +220,22 @@ Value AttentionWriter::searchKept(const State &state, Value sums) {
       sums.getType(), head.emptyIsMean ? state.most : sums,
       [&](Elements x, Expr, Expr) { return select(x[0] == none, 1.0, 0.0); });
   int64_t step = chosen.getStep(), whole = tokens / step * step;
+  bool endsApart = !list && !boxes.end && !count;
   auto take = [&](Value before, const KeyList::Box &keys) {
     return b.combineRows(Combine::max, before, scoreTiles.findKept(keys));
   };
   return b.where(isNone, [&] {
     Value kept = b.fill(tile(1, b.f32(), TileDistribution::partial), 0);
-    bool takesAll = !list && !boxes.end;
     Expr from = boxes.begin ? Expr(boxes.begin) : 0;
-    Expr to = list ? list->count : boxes.end ? Expr(boxes.end) : whole / step;
-    Expr end = takesAll ? Expr() : endInBox();
+    Expr to = list        ? list->count
+              : boxes.end ? Expr(boxes.end)
+              : endsApart ? Expr(whole / step)
+                          : countBoxes();
+    Expr end = endsApart ? Expr() : endInBox();
     kept = b.loop(from, to, kept, [&](Expr turn, ValueRange in) -> Values {
       return {take(in[0], keysAt(turn, end))};
     })[0];
-    if (takesAll && whole < tokens) {
+    if (endsApart && whole < tokens) {
       kept = take(kept, {whole, tokens});
     }
     for (int64_t slot = extents.keys; slot < extents.columns; slot += step) {
@@ -334,8 +374,10 @@ bool AttentionWriter::hasOneBox() const {
 /// All boxes but the last in a loop, the last one, which may end before a step
 /// does, and the slots of a memory.
 AttentionWriter::State AttentionWriter::takeAll(Values carried) {
-  int64_t step = chosen.getStep(), before = llvm::divideCeil(tokens, step) - 1;
-  if (before > 0) {
+  int64_t step = chosen.getStep();
+  Expr before = 0;
+  if (!hasOneBox() && tokens > step) {
+    before = (count ? max(countBoxes(), 1) : countBoxes()) - 1;
     carried = takeBoxes(0, before, carried, TileMasks::all);
   }
   await(carried);
@@ -419,12 +461,39 @@ VisitedTiles AttentionWriter::findBoxes() {
   if (found.wholeBegin && !found.gapLength && !begins) {
     found.wholeBegin = found.begin; // and there is no loop before
   }
+  if (count) {
+    cutBoxes(found);
+  }
   return found;
+}
+
+/// Ends what is visited with the keys that there are: whole boxes with the last
+/// box that has all its keys.
+void AttentionWriter::cutBoxes(VisitedTiles &found) {
+  // The turn of the loops in which a box is the next one.
+  auto turnOf = [&](Expr box) {
+    if (!found.gapLength) {
+      return box;
+    }
+    Expr gap = b(found.gapBegin);
+    return select(box <= gap, box,
+                  max(gap, max(box, b(found.gapLength)) - b(found.gapLength)));
+  };
+  Expr end = min(b(found.end), turnOf(countBoxes()));
+  if (found.wholeBegin) {
+    Expr whole = min(b(found.wholeEnd), turnOf(count / chosen.getStep()));
+    if (found.wholeBegin != found.begin) {
+      found.wholeBegin = min(b(found.wholeBegin), end);
+    }
+    found.wholeEnd = max(b(found.wholeBegin), whole);
+  }
+  found.end = end;
 }
 
 void AttentionWriter::beginQueries() {
   // A block of queries with a list of keys begins anywhere.
-  similarity->begin(row, !list && extents.queries % chosen.getRows() == 0);
+  similarity->begin(row,
+                    !list && !count && extents.queries % chosen.getRows() == 0);
 }
 
 void AttentionWriter::writeScores() {

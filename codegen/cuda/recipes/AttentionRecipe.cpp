@@ -218,7 +218,7 @@ struct AttentionRecipe
         emitAttention(e, attention.scoreRegion(), attention.getCaptured(), head,
                       extentsOf(attention), row);
     Value to = e.headOf(attention.getResult(), attention.getHeads());
-    e.b.storeRounded(tile, to, row, 0, length % e.schedule.getRows() == 0,
+    e.b.storeRounded(tile, to, row, 0, e.areWhole(length, e.schedule.getRows()),
                      cast<MemRefType>(to.getType()).getDimSize(1) ==
                          e.schedule.getColumns());
     e.finishHead(tile, row);

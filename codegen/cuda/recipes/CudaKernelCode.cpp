@@ -5,6 +5,8 @@
 #include "codegen/cuda/Recipe.h"
 #include "codegen/cuda/recipes/GroupEmitter.h"
 #include "codegen/cuda/recipes/Recipes.h"
+#include "dialect/Shapes.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "passes/Columns.h"
 #include "passes/Units.h"
 
@@ -94,6 +96,55 @@ int64_t CudaKernelCode::getExecutedMacs(Operation *op) const {
   return cost ? *macsOf(cost) : 0;
 }
 
+/// What the table of a run's sequences is to a kernel: one row.
+static MemRefType sequenceTableType(OpBuilder &builder,
+                                    const SequenceRanges &ranges) {
+  return MemRefType::get({1, ranges.countWords()}, builder.getI32Type());
+}
+
+static Location sequencesLoc(KernelOp kernel) {
+  auto name = StringAttr::get(kernel.getContext(), "sequences");
+  return NameLoc::get(name, kernel.getLoc());
+}
+
+SmallVector<Value>
+CudaKernelCode::createStageBuffers(OpBuilder &builder,
+                                   const KernelBuffers &buffers,
+                                   ArrayRef<ArenaBlock>, int64_t) const {
+  KernelOp kernel = buffers.kernel;
+  std::optional<SequenceRanges> ranges = SequenceRanges::ofTokens(kernel);
+  if (!ranges) {
+    return {};
+  }
+  return {SequenceBufferOp::create(builder, sequencesLoc(kernel),
+                                   sequenceTableType(builder, *ranges))};
+}
+
+/// Says where the values of a kernel lie, which are its first arguments.
+static void setMatrices(GroupEmitter &emitter, const KernelBuffers &buffers,
+                        CudaRunAttr run) {
+  KernelBuilder &b = emitter.b;
+  for (auto [number, value] : llvm::enumerate(buffers.values)) {
+    Value matrix = b.argument(number);
+    MatrixShape shape = matrixShapeOf(value);
+    if (emitter.haveTokenRanges() && shape.columns == 1 &&
+        shapeOf(value).back() != 1) {
+      // Those of all items follow each other, as the runtime has them.
+      matrix = memref::ReinterpretCastOp::create(
+          b, MemRefType::get({shape.rows, 1}, getElementTypeOrSelf(matrix)),
+          matrix, /*offset=*/0, ArrayRef<int64_t>{shape.rows, 1},
+          ArrayRef<int64_t>{1, 1});
+    }
+    // A block of one sequence has all of it.
+    if (run && run.getItemEntries() == 0) {
+      ArrayRef<int64_t> rows = run.getRows();
+      matrix =
+          emitter.rowsOfRun(matrix, rows[2 * number], rows[2 * number + 1]);
+    }
+    emitter.setMatrix(value, matrix);
+  }
+}
+
 FailureOr<func::FuncOp>
 CudaKernelCode::emitFunction(OpBuilder &builder, StringRef name,
                              const KernelBuffers &buffers) const {
@@ -101,6 +152,11 @@ CudaKernelCode::emitFunction(OpBuilder &builder, StringRef name,
   auto module = cast<ModuleOp>(builder.getBlock()->getParentOp());
   SmallVector<Type> types(buffers.types.begin(), buffers.types.end());
   auto shape = cast<CudaLaunchAttr>(buffers.shape);
+  size_t values = types.size();
+  std::optional<SequenceRanges> ranges = SequenceRanges::ofTokens(kernel);
+  if (ranges) {
+    types.push_back(sequenceTableType(builder, *ranges));
+  }
   KernelBuilder b(module, name, types, /*coordinates=*/shape.getRun() ? 5 : 3);
   StageOp stage = stageOf(kernel);
   b.setLoc(stage.getAnchor()->getLoc());
@@ -111,16 +167,11 @@ CudaKernelCode::emitFunction(OpBuilder &builder, StringRef name,
   if (run && !run.isWhole()) {
     emitter.setRagged();
   }
-  for (auto [number, value] : llvm::enumerate(buffers.values)) {
-    Value matrix = b.argument(number);
-    // A block of one sequence has all of it.
-    if (run && run.getItemEntries() == 0) {
-      ArrayRef<int64_t> rows = shape.getRun().getRows();
-      matrix =
-          emitter.rowsOfRun(matrix, rows[2 * number], rows[2 * number + 1]);
-    }
-    emitter.setMatrix(value, matrix);
+  if (ranges) {
+    b.argument(values).setLoc(sequencesLoc(kernel));
+    emitter.setSequences(*ranges, b.argument(values));
   }
+  setMatrices(emitter, buffers, run);
   for (BlockArgument argument : kernel.getBody().getArguments()) {
     if (auto placement = kernel.getInputPlacement(argument.getArgNumber())) {
       emitter.setPlacement(argument, placement);

@@ -14,6 +14,11 @@ public:
   mlir::LogicalResult checkSchedule(KernelOp kernel) const override;
   bool holdsHalves(mlir::Operation *anchor) const override;
   int64_t getExecutedMacs(mlir::Operation *op) const override;
+  /// The table of the run's sequences, where items differ in length.
+  llvm::SmallVector<mlir::Value>
+  createStageBuffers(mlir::OpBuilder &builder, const KernelBuffers &buffers,
+                     llvm::ArrayRef<ArenaBlock> blocks,
+                     int64_t number) const override;
   /// After the buffers the function takes the coordinates of its block and, in
   /// a program with ranges, the items and the tokens of the run.
   mlir::FailureOr<mlir::func::FuncOp>

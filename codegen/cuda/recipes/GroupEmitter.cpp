@@ -7,6 +7,7 @@
 #include "dialect/Interfaces.h"
 #include "dialect/Shapes.h"
 #include "dialect/dense/DenseOps.h"
+#include "dialect/ranges/RangeMistakes.h"
 #include "dialect/token/TokenOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -122,17 +123,78 @@ Value GroupEmitter::view(Value matrix, Expr row, Expr rows, Expr column,
       ArrayRef<OpFoldResult>{one, one});
 }
 
+ItemRows GroupEmitter::rowsIn(Value tensor) {
+  if (haveTokenRanges() && extentOf(tensor) == Extent::tokens) {
+    return rowsOfSequence();
+  }
+  int64_t rows = staticSize(shapeOf(tensor).drop_front().drop_back());
+  return {block(2) * rows, rows};
+}
+
 Value GroupEmitter::sequenceOf(Value tensor) {
-  ArrayRef<int64_t> shape = shapeOf(tensor);
-  int64_t rows = staticSize(shape.drop_front().drop_back());
-  return view(matrix(tensor), block(2) * rows, rows, 0, shape.back());
+  ItemRows rows = rowsIn(tensor);
+  return view(matrix(tensor), rows.first, rows.count, 0,
+              matrixShapeOf(tensor).columns);
 }
 
 Value GroupEmitter::headOf(Value tensor, int64_t heads, int64_t group) {
-  ArrayRef<int64_t> shape = shapeOf(tensor);
-  int64_t rows = shape[1], width = shape[2] / heads;
-  return view(matrix(tensor), block(2) * rows, rows, head() / group * width,
+  int64_t width = shapeOf(tensor)[2] / heads;
+  ItemRows rows = rowsIn(tensor);
+  return view(matrix(tensor), rows.first, rows.count, head() / group * width,
               width);
+}
+
+//===----------------------------------------------------------------------===//
+// Sequences of a run
+//===----------------------------------------------------------------------===//
+
+ItemRows GroupEmitter::rowsOfSequence() {
+  if (!sequenceRows) {
+    // Once, before all that asks.
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(sequences.getParentBlock());
+    Expr place = block(2) + SequenceRanges::kFirstRows;
+    auto word = [&](Expr at) {
+      return toIndex(b.compute<memref::LoadOp>(
+          sequences, ValueRange{b.index(0), at.in(b)}));
+    };
+    Expr first = word(place);
+    sequenceRows = {first, word(place + 1) - first};
+  }
+  return *sequenceRows;
+}
+
+Value GroupEmitter::wordTile(const Place &place, int64_t word) {
+  TileType column = place.type.with({place.type.rows(), 1}, b.getI32Type(),
+                                    place.type.getDistribution());
+  // Nothing beyond the table, where no row of a run is.
+  return b.gather(column, sequences, [&](Expr i, Expr) {
+    return std::pair(b.index(0), place.row + i + word);
+  });
+}
+
+GroupEmitter::ItemTiles GroupEmitter::itemTiles(const Place &place) {
+  Value first = wordTile(place, SequenceRanges::kFirstRows);
+  Value next = wordTile(place, SequenceRanges::kFirstRows + 1);
+  Value count =
+      b.map(first.getType(), {next, first},
+            [](KernelBuilder::Elements x, Expr, Expr) { return x[0] - x[1]; });
+  Expr longest = 0;
+  for (int64_t i = 0; i < place.type.rows(); ++i) {
+    Expr item = min(place.row + i, ranges->items - 1);
+    auto word = [&](int64_t after) {
+      Expr at = item + (SequenceRanges::kFirstRows + after);
+      return toIndex(b.compute<memref::LoadOp>(
+          sequences, ValueRange{b.index(0), at.in(b)}));
+    };
+    Expr tokens = word(1) - word(0);
+    longest = i == 0 ? tokens : max(longest, tokens);
+  }
+  return {first, count, longest};
+}
+
+Value GroupEmitter::positionTile(const Place &place) {
+  return wordTile(place, ranges->placeOfPositions());
 }
 
 Expr widen(KernelBuilder &b, Expr element) {
@@ -152,11 +214,10 @@ TileType GroupEmitter::tile(Type element, TileDistribution lanes) {
 }
 
 GroupEmitter::Place GroupEmitter::tilePlace(Operation *op) {
-  ArrayRef<int64_t> shape = shapeOf(op->getResult(0));
-  int64_t rows = staticSize(shape.drop_back());
+  auto [rows, columns] = matrixShapeOf(op->getResult(0));
   return {tile(b.f32(), TileDistribution::row), block(0) * schedule.getRows(),
           block(1) * schedule.getColumns(), areWhole(rows, schedule.getRows()),
-          shape.back() % schedule.getColumns() == 0};
+          columns % schedule.getColumns() == 0};
 }
 
 Value GroupEmitter::load(Value tensor, ArrayRef<int64_t> shape,
@@ -173,6 +234,8 @@ Value GroupEmitter::load(Value tensor, ArrayRef<int64_t> shape,
       {oneRow ? 1 : place.type.rows(), oneColumn ? 1 : place.type.columns()},
       type.getElementType(), place.type.getDistribution());
   KernelBuilder::RowMap sourceRow = rowMap(tensor);
+  bool isByPosition = haveTokenRanges() && !oneRow && heldRows != rows &&
+                      heldRows == ranges->tokens;
   if (!sourceRow && !oneRow && heldRows != rows) {
     // A table with fewer rows repeats.
     sourceRow = [held = shapeOf(tensor), shape](Expr row) {
@@ -186,6 +249,14 @@ Value GroupEmitter::load(Value tensor, ArrayRef<int64_t> shape,
     // The tile lies within one period.
     first = first % period;
     repeats = false;
+  }
+  if (isByPosition) {
+    return b.gather(tile, from, positionTile(place),
+                    [&](KernelBuilder::Elements position, Expr, Expr j) {
+                      Expr column = oneColumn ? first : first + j;
+                      return std::pair(toIndex(position[0]),
+                                       repeats ? column % period : column);
+                    });
   }
   if (sourceRow || repeats) {
     return b.gather(tile, from, [&](Expr i, Expr j) {

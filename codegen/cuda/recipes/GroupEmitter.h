@@ -10,6 +10,7 @@
 
 #include "codegen/cuda/HovaCudaDialect.h"
 #include "codegen/cuda/recipes/KernelBuilder.h"
+#include "dialect/Ranges.h"
 #include "dialect/program/ProgramOps.h"
 #include "passes/Columns.h"
 
@@ -21,6 +22,11 @@ struct GroupPlace {
   TileType type; ///< of f32
   Expr row, column;
   bool rowsInside = false, columnsInside = false;
+};
+
+/// Rows of an item, of which another number of tokens may be in each run.
+struct ItemRows {
+  Expr first, count;
 };
 
 class GroupEmitter {
@@ -57,6 +63,31 @@ public:
   /// The matrix of a value that blocks read by their rows: its type says how
   /// many there are, unless a run may end within a block.
   mlir::Value matrixOfBlocks(mlir::Value tensor);
+  /// Says where the table of a run's sequences is (`hova.sequence_buffer`): the
+  /// program is for items that differ in length.
+  void setSequences(const SequenceRanges &sizes, mlir::Value table) {
+    ranges = sizes;
+    sequences = table;
+  }
+  /// Whether items begin at rows, and end, that the table alone knows.
+  bool haveTokenRanges() const { return ranges.has_value(); }
+  /// Of the block's sequence (z), as the table has them.
+  ItemRows rowsOfSequence();
+  /// What the table says of the item of each row of tiles at `place`, as
+  /// columns of integers, and the most tokens of one of these items.
+  struct ItemTiles {
+    mlir::Value first, count;
+    Expr longest;
+  };
+  ItemTiles itemTiles(const Place &place);
+  /// The position of each row of tiles at `place` in its item, from the table.
+  mlir::Value positionTile(const Place &place);
+  /// Where a matrix of integers, [items, tokens] by its shape, has that of row
+  /// `row` of what is computed of tokens.
+  KernelBuilder::Cell cellOfToken(Expr row, int64_t tokens) const {
+    return haveTokenRanges() ? KernelBuilder::Cell{row, 0}
+                             : KernelBuilder::Cell{row / tokens, row % tokens};
+  }
   /// Whether rows of the kernel's result, `rows` by their shape, are whole
   /// blocks of `blockRows` in every run.
   bool areWhole(int64_t rows, int64_t blockRows) const {
@@ -74,7 +105,7 @@ public:
   mlir::Value viewColumns(mlir::Value matrix, Expr column, int64_t columns);
 
   /// Rows of the block's sequence (z), the entry of the first axis, with all
-  /// columns.
+  /// columns; where items differ in length, integers of tokens are rows.
   mlir::Value sequenceOf(mlir::Value tensor);
   /// The same rows, and columns of the head that is read of `heads`; `group`
   /// heads of queries share one.
@@ -125,6 +156,10 @@ private:
   /// Stores columns of `part` alone, of a value with those of `range`.
   void store(mlir::Value tile, mlir::Value tensor, const Place &place,
              const ColumnRange &range, const ColumnRange &part);
+  /// The rows of a value that the block's sequence has.
+  ItemRows rowsIn(mlir::Value tensor);
+  /// Words of the table, for each row of tiles at `place`: from `word` on.
+  mlir::Value wordTile(const Place &place, int64_t word);
 
   llvm::SmallVector<mlir::Operation *> stage;
   StageColumns columns;
@@ -132,6 +167,9 @@ private:
   llvm::DenseMap<mlir::Value, PlacementAttrInterface> placements;
   int64_t matrices = 0;
   bool isRagged = false;
+  std::optional<SequenceRanges> ranges; ///< with tokens
+  mlir::Value sequences;
+  std::optional<ItemRows> sequenceRows;
   Expr chosenHead;
   llvm::DenseMap<mlir::Operation *, mlir::Value> slots;
   KernelBuilder::Values tokens;

@@ -177,7 +177,7 @@ struct HeadLogitsJoin
     Value head =
         b.map(type.with(type.getShape(), element, type.getDistribution()), rows,
               [](Elements x, Expr, Expr) { return x[0]; });
-    bool inside = shapeOf(logitsOp.getResult())[1] % type.rows() == 0;
+    bool inside = e.areWhole(shapeOf(logitsOp.getResult())[1], type.rows());
     int64_t channels = channelsAtOnce(shapeOf(logitsOp.getHeadWeight())[1]);
     Value logits = emitLogits(
         e, logitsOp, {head, Value()}, e.brought(op),

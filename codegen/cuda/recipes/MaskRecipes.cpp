@@ -57,6 +57,28 @@ static void emitMask(GroupEmitter &e, PaddingMaskOp op, const Place &place) {
   });
 }
 
+/// The same where items differ in length, and each token has a row: one after
+/// the other of those before it in its item is added, from itself on back.
+static Value countValidBefore(GroupEmitter &e, Value valid, Value positions,
+                              const Place &place) {
+  KernelBuilder &b = e.b;
+  Type column = positions.getType();
+  Value none = b.map(column, {}, [](Elements, Expr, Expr) { return Expr(0); });
+  auto add = [&](Expr back, ValueRange count) -> KernelBuilder::Values {
+    Value isValid =
+        b.gather(cast<TileType>(column), e.matrix(valid), positions,
+                 [&](Elements position, Expr i, Expr) {
+                   Expr isOfItem = back <= toIndex(position[0]);
+                   return std::pair(select(isOfItem, place.row + i - back, -1),
+                                    b.index(0));
+                 });
+    return {b.map(column, {count[0], isValid}, [&](Elements x, Expr, Expr) {
+      return select(x[1] != 0, x[0] + 1, x[0]);
+    })};
+  };
+  return b.loop(shapeOf(valid).back(), none, add)[0];
+}
+
 /// How many of a row's tokens are valid up to each column: every token adds to
 /// those at its place and after it.
 static Value countValid(GroupEmitter &e, Value valid, const Place &place) {
@@ -84,12 +106,19 @@ static void emitMask(GroupEmitter &e, PositionIdsOp op, const Place &place) {
   SmallVector<Value> tiles = {
       integers(e, place, op.getValid(),
                [](Expr row, Expr column) { return std::pair(row, column); })};
+  bool isByTable = e.haveTokenRanges();
+  Value positions = isByTable ? e.positionTile(place) : Value();
   if (op.getCounted()) {
-    tiles.push_back(countValid(e, op.getValid(), place));
+    tiles.push_back(isByTable
+                        ? countValidBefore(e, op.getValid(), positions, place)
+                        : countValid(e, op.getValid(), place));
+  } else if (isByTable) {
+    tiles.push_back(positions);
   }
   storeIntegers(e, place, tiles, op.getResult(), [&](Elements x, Expr column) {
-    Expr position = op.getCounted()
-                        ? x[1] + masked
+    Expr position = op.getCounted() ? x[1] + masked
+                    : isByTable
+                        ? x[1] + op.getOffset()
                         : toInteger(column + op.getOffset(), e.b.getI32Type());
     return select(x[0] != 0, position, masked);
   });
@@ -99,7 +128,7 @@ static void emitMask(GroupEmitter &e, MaskFactorsOp op, const Place &place) {
   KernelBuilder &b = e.b;
   int64_t tokens = shapeOf(op.getValid()).back();
   Value valid = integers(e, place, op.getValid(), [&](Expr row, Expr) {
-    return std::pair(row / tokens, row % tokens);
+    return e.cellOfToken(row, tokens);
   });
   Value factors =
       b.map(place.type, valid, [&](KernelBuilder::Elements x, Expr, Expr) {

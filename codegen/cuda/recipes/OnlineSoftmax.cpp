@@ -11,11 +11,10 @@ using namespace mlir;
 namespace hova {
 
 OnlineSoftmax::OnlineSoftmax(KernelBuilder &b, Type element, double scoreFactor,
-                             bool isRaw, bool mayBeNone, int64_t columns)
+                             bool isRaw, bool mayBeNone, Expr offset)
     : b(b), element(element), scoreFactor(scoreFactor),
       factor(llvm::numbers::log2e * scoreFactor), isRaw(isRaw),
-      mayBeNone(mayBeNone),
-      offset(element.isF16() ? 0 : Exp2Op::offsetOfWeights(columns)) {}
+      mayBeNone(mayBeNone), offset(offset) {}
 
 /// Of raw scores, one multiply-add each: factor x - factor most. The product of
 /// the maximum is off by half a unit of its last place, and with it all weights

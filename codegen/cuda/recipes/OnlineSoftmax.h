@@ -15,10 +15,11 @@ namespace hova {
 class OnlineSoftmax {
 public:
   /// Of scores that are multiplied with `scoreFactor` in front of exponentials
-  /// and are raw ones where `isRaw`; of rows of `columns` keys, which may have
-  /// no score but -inf where `mayBeNone`. Weights become numbers of `element`.
+  /// and are raw ones where `isRaw`; of rows that may have no score but -inf
+  /// where `mayBeNone`. Weights become numbers of `element`; `offset` is added
+  /// to their exponents.
   OnlineSoftmax(KernelBuilder &b, mlir::Type element, double scoreFactor,
-                bool isRaw, bool mayBeNone, int64_t columns);
+                bool isRaw, bool mayBeNone, Expr offset);
 
   /// Of a tile, and what those of the tiles before are multiplied with to be
   /// relative to its maxima too.
@@ -45,9 +46,7 @@ private:
   mlir::Type element;
   double scoreFactor, factor;
   bool isRaw, mayBeNone;
-  /// Of weights. Those of f16 have none: they would be denormal numbers, and
-  /// values of f16 add up to no more than f32 holds.
-  int64_t offset;
+  Expr offset;
 };
 
 } // namespace hova

@@ -3,6 +3,7 @@
 
 #include "codegen/cuda/recipes/ScoreTiles.h"
 #include "dialect/Shapes.h"
+#include "dialect/ranges/RangeMistakes.h"
 #include "llvm/ADT/SetVector.h"
 #include <cmath>
 
@@ -207,6 +208,17 @@ Value ScoreTiles::gather(ElementOp element, Expr firstKey, bool keysAreWhole) {
   // Where this one is may be what others say.
   Reads others = readFor(element.getIndices(), firstKey, keysAreWhole);
   SmallVector<Value> by(llvm::make_second_range(others));
+  if (e.haveTokenRanges() && extentOf(tensor) == Extent::tokens) {
+    // Of the sequence's own tokens, a column; 0 for those that are none.
+    return b.gather(read, e.sequenceOf(tensor), by,
+                    [&](Elements x, Expr i, Expr j) {
+                      ScoreElement at = elementAt(i, j, firstKey, others, x);
+                      return std::pair(
+                          toIndex(at.get(element.getIndices().back())),
+                          b.index(0));
+                    },
+                    {false, true});
+  }
   const ScoreForm::Ranges &reached = keysAreWhole ? wholeRanges : partRanges;
   std::array<bool, 2> inBounds{true, true};
   for (auto [axis, index] : llvm::enumerate(element.getIndices())) {

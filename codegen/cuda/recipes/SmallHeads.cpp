@@ -31,8 +31,9 @@ std::optional<SmallHeads> SmallHeads::find(AttentionOp op) {
   // Copies move two elements of 16 bits at least.
   bool areInPieces = keyWidth % 2 == 0 && valueWidth % 2 == 0;
   int64_t mostRows = element.isF32() ? 32 : 64; // of a box of keys
-  if (!areSmall || !areInPieces || shape[1] > mostRows || op.getGroup() != 1 ||
-      op.getSlots() || op.getBlock() || op.givesScoresAlone() ||
+  if (!areSmall || !areInPieces || SequenceRanges::ofTokens(op) ||
+      shape[1] > mostRows || op.getGroup() != 1 || op.getSlots() ||
+      op.getBlock() || op.givesScoresAlone() ||
       (op.getSimilarity() && !op.getSimilarity().isProduct())) {
     return std::nullopt;
   }

@@ -103,8 +103,7 @@ static Value emitTile(GroupEmitter &e, EmbeddingOp op, const Place &place) {
   TileType one = place.type.with({place.type.rows(), 1}, b.getI32Type(),
                                  TileDistribution::row);
   Value ids = b.gather(one, e.matrix(op.getIds()), [&](Expr i, Expr) {
-    Expr row = place.row + i;
-    return std::pair(row / tokens, row % tokens);
+    return e.cellOfToken(place.row + i, tokens);
   });
   // A transposed table is the weight of a product, which has its columns as
   // rows here.
@@ -316,13 +315,20 @@ static Value emitTile(GroupEmitter &e, LayerPoolOp op, const Place &place) {
 }
 
 namespace {
-/// Rows for all tokens of an item.
+/// Rows for all tokens of an item. Where items differ in length, loops go on
+/// until the longest of a tile has ended, and take nothing of those that have.
 class TokenPool {
 public:
   TokenPool(GroupEmitter &e, PoolOp op, const Place &place)
       : e(e), b(e.b), op(op), place(place), tokens(shapeOf(op.getX())[1]),
         one(place.type.with({place.type.rows(), 1}, e.b.getI32Type(),
-                            TileDistribution::row)) {}
+                            TileDistribution::row)),
+        end(tokens) {
+    if (e.haveTokenRanges()) {
+      items = e.itemTiles(place);
+      end = items->longest;
+    }
+  }
 
   Value emit() {
     if (op.movesData()) {
@@ -334,26 +340,65 @@ public:
 private:
   /// What `by` has of a token of each row.
   Value chosenBy(Expr token) {
+    if (items) {
+      return b.gather(one, e.matrix(op.getBy()), {items->first, items->count},
+                      [&](Elements item, Expr, Expr) {
+                        return std::pair(rowIn(item, token), b.index(0));
+                      });
+    }
     return b.gather(one, e.matrix(op.getBy()), [&](Expr i, Expr) {
       return std::pair(place.row + i, token);
     });
+  }
+  /// The row of a token of an item, and none after the item's last.
+  Expr rowIn(Elements item, Expr token) {
+    Expr first = toIndex(item[0]), count = toIndex(item[1]);
+    return select(token < count, first + token, -1);
+  }
+  /// How many tokens the item of each row has: null, and `end`, where all have
+  /// as many.
+  Value counts() { return items ? items->count : Value(); }
+  /// Whether an item, of so many tokens, has a token; null: it has.
+  Expr has(Expr count, Expr token) {
+    return count ? toInteger(token, b.getI32Type()) < count : Expr();
   }
   Value zeros() {
     return b.map(one, {}, [](Elements, Expr, Expr) { return Expr(0); });
   }
   /// The rows of a token, the same of all items or of each its own.
   Value rowsOf(Expr token) {
+    if (items) {
+      return gather(e, place, op.getX(), {items->first, items->count},
+                    [&](Elements item, Expr, Expr column) {
+                      return std::pair(rowIn(item, token), column);
+                    });
+    }
     return gather(e, place, op.getX(), [&](Expr row, Expr column) {
       return std::pair(row * tokens + token, column);
     });
   }
   Value rows(Value picked) {
+    if (picked && items) {
+      return gather(e, place, op.getX(), {items->first, picked},
+                    [&](Elements x, Expr, Expr column) {
+                      return std::pair(toIndex(x[0] + x[1]), column);
+                    });
+    }
     return picked ? gather(e, place, op.getX(), picked,
                            [&](Elements token, Expr row, Expr column) {
                              return std::pair(row * tokens + toIndex(token[0]),
                                               column);
                            })
                   : rowsOf(0);
+  }
+
+  /// One over the tokens of an item, or over all.
+  Expr shareOf(Expr count) {
+    if (!count) {
+      return b.number(1.0 / tokens);
+    }
+    // Rounded to nearest, which a reciprocal of a GPU is not.
+    return b.number(-1) / -b.compute<arith::SIToFPOp>(b.f32(), count);
   }
 
   Value pick();
@@ -373,6 +418,8 @@ private:
   const Place &place;
   int64_t tokens;
   TileType one; ///< an integer for each row
+  Expr end;     ///< of the longest item's tokens
+  std::optional<GroupEmitter::ItemTiles> items; ///< that differ in length
 };
 } // namespace
 
@@ -384,43 +431,46 @@ Value TokenPool::pick() {
   }
   auto next = [&](Expr i, ValueRange picked) -> KernelBuilder::Values {
     // The first one stays where the loop comes from the end.
-    Expr token = isLast ? i : tokens - 1 - i;
-    return {
-        b.map(one, {picked[0], chosenBy(token)}, [&](Elements x, Expr, Expr) {
-          Expr isIt = isLast ? x[1] != 0 : x[1] == *op.getId();
-          Expr number = toInteger(token, b.getI32Type());
-          return select(isIt, number, x[0]);
-        })};
+    Expr token = isLast ? i : end - 1 - i;
+    return {b.map(one, {picked[0], chosenBy(token), counts()},
+                  [&](Elements x, Expr, Expr) {
+                    Expr isIt = isLast ? x[1] != 0 : x[1] == *op.getId();
+                    Expr number = toInteger(token, b.getI32Type());
+                    return select(isIt & has(x[2], token), number, x[0]);
+                  })};
   };
-  return b.loop(tokens, zeros(), next)[0];
+  return b.loop(0, end, zeros(), next)[0];
 }
 
 Value TokenPool::pickLargest() {
   auto next = [&](Expr token, ValueRange best) -> KernelBuilder::Values {
     Value id = chosenBy(token);
-    Value picked =
-        b.map(one, {best[0], best[1], id}, [&](Elements x, Expr, Expr) {
+    Value picked = b.map(
+        one, {best[0], best[1], id, counts()}, [&](Elements x, Expr, Expr) {
           Expr number = toInteger(token, b.getI32Type());
-          return select(x[2] > x[1], number, x[0]);
+          return select((x[2] > x[1]) & has(x[3], token), number, x[0]);
         });
-    Value most = b.map(one, {best[1], id}, [&](Elements x, Expr, Expr) {
-      return select(x[1] > x[0], x[1], x[0]);
-    });
+    Value most =
+        b.map(one, {best[1], id, counts()}, [&](Elements x, Expr, Expr) {
+          return select((x[1] > x[0]) & has(x[2], token), x[1], x[0]);
+        });
     return {picked, most};
   };
-  return b.loop(1, tokens, {zeros(), chosenBy(0)}, next)[0];
+  return b.loop(1, end, {zeros(), chosenBy(0)}, next)[0];
 }
 
 Value TokenPool::reduceAll() {
   auto next = [&](Expr token, ValueRange all) -> KernelBuilder::Values {
-    return {b.map(place.type, {all[0], rowsOf(token)},
-                  [&](Elements x, Expr, Expr) { return add(x[0], x[1]); })};
+    return {b.map(place.type, {all[0], rowsOf(token), counts()},
+                  [&](Elements x, Expr, Expr) {
+                    return select(has(x[2], token), add(x[0], x[1]), x[0]);
+                  })};
   };
   Value start = isMean() ? b.fill(place.type, 0) : rowsOf(0);
-  Value all = b.loop(isMean() ? 0 : 1, tokens, start, next)[0];
-  return isMean() ? b.map(place.type, all,
+  Value all = b.loop(isMean() ? 0 : 1, end, start, next)[0];
+  return isMean() ? b.map(place.type, {all, counts()},
                           [&](Elements x, Expr, Expr) {
-                            return x[0] * (1.0 / tokens);
+                            return x[0] * shareOf(x[1]);
                           })
                   : all;
 }
@@ -439,7 +489,7 @@ Value TokenPool::reduceKept() {
     return {all, count};
   };
   KernelBuilder::Values all =
-      b.loop(tokens, {b.fill(place.type, neutral), zeros()}, next);
+      b.loop(0, end, {b.fill(place.type, neutral), zeros()}, next);
   return b.map(place.type, all, [&](Elements x, Expr, Expr) {
     if (!isMean()) {
       return select(x[1] != 0, x[0], 0.0);

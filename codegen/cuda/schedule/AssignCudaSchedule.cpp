@@ -11,7 +11,6 @@
 #include "codegen/cuda/facts/AllGpus.h"
 #include "codegen/cuda/schedule/CapturedTables.h"
 #include "codegen/cuda/schedule/WeightLayouts.h"
-#include "dialect/Ranges.h"
 #include "dialect/Shapes.h"
 #include "dialect/dense/DenseOps.h"
 #include "dialect/token/TokenOps.h"
@@ -253,12 +252,6 @@ struct AssignCudaSchedulePass final
     auto main = getOperation().lookupSymbol<func::FuncOp>("main");
     if (!main || main.isExternal()) {
       return;
-    }
-    // Descriptions are refused before; a dump may say anything.
-    if (SequenceRanges::ofTokens(main)) {
-      main.emitError("there is no code for a GPU yet with items that differ "
-                     "in length; a CPU runs them (--target=cpu)");
-      return signalPassFailure();
     }
     alignCapturedTables(main);
     WalkResult assigned = main.walk([&](KernelOp kernel) {

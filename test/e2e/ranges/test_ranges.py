@@ -104,10 +104,11 @@ def compiled(folder, model, name, *options):
 
 
 class Case:
-    """A model with ranges, and the programs of one length that judge it."""
+    """A model with ranges, and the programs of one length that judge it, compiled with `alone` besides: what adds in another
+    order where there are few rows is left out."""
 
-    def __init__(self, folder, model, options):
-        self.folder, self.model, self.options = folder, model, options
+    def __init__(self, folder, model, options, alone=("--without=hova-form-sequence-kernels",)):
+        self.folder, self.model, self.options, self.options_alone = folder, model, options, alone
         self.library = compiled(folder, model, "ranged", *options)
         self.fixed = {}
 
@@ -115,8 +116,7 @@ class Case:
         """What the program of the item's length gives."""
         length = len(item["tokens"])
         if length not in self.fixed:
-            # Kernels with tokens in lanes, which short sequences have, add in another order.
-            words = (f"--set=length={length}", "--set=items=1", "--without=hova-form-sequence-kernels")
+            words = (f"--set=length={length}", "--set=items=1", *self.options_alone)
             library = compiled(self.folder, self.model, f"fixed{length}", *self.options, *words)
             self.fixed[length] = hova.load(library, threads=1)
         return {name: y[0] for name, y in self.fixed[length]({name: x[None] for name, x in item.items()}).items()}

@@ -418,19 +418,6 @@ int Session::load(const frontend::ModelOptions &options, Weights weights,
                : internalError("the description was accepted, but an operator "
                                "made no valid operation of it");
   }
-  const auto &sequences = model.program->sequences;
-  bool haveTokens =
-      sequences && sequences->length.least < sequences->length.most;
-  for (StringRef name : arguments.targets()) {
-    const TargetFacts *target = findTarget(name);
-    if (haveTokens && target && !target->takesTokenRanges) {
-      printError("programs for --target=" + name +
-                 " have items of one length: give it, as by --set " +
-                 sequences->length.name + "=" +
-                 std::to_string(sequences->length.most));
-      return Rejected;
-    }
-  }
   importedModule = std::move(imported.module);
   if (storage != Storage::F32 && failed(setStorage(storage))) {
     return internalError("the storage type was not accepted");

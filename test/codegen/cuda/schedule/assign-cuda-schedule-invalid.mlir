@@ -171,10 +171,3 @@ func.func @main(%x: tensor<2x524288x8xbf16>, %w: tensor<8x2048xbf16>) -> tensor<
   } : (tensor<2x524288x8xbf16>, tensor<8x2048xbf16>) -> tensor<2x524288x2048xbf16>
   return %r : tensor<2x524288x2048xbf16>
 }
-
-// -----
-
-// expected-error@+1 {{there is no code for a GPU yet with items that differ in length; a CPU runs them (--target=cpu)}}
-func.func @main(%x: tensor<3x21x48xf32>) -> tensor<3x21x48xf32> attributes {hova.ranges = array<i64: 1, 3, 1, 21>} {
-  return %x : tensor<3x21x48xf32>
-}
