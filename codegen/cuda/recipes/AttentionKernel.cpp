@@ -12,6 +12,7 @@
 // turns carry has no maximum.
 
 #include "codegen/cuda/recipes/CudaKernels.h"
+#include "codegen/cuda/recipes/KeyBoxes.h"
 #include "codegen/cuda/recipes/OnlineSoftmax.h"
 #include "codegen/cuda/recipes/ScoreTiles.h"
 #include "codegen/cuda/recipes/Similarity.h"
@@ -87,22 +88,6 @@ private:
                    Expr end = {});
   bool hasOneBox() const;
   bool visitsSome() const;
-  VisitedTiles findBoxes();
-  /// Where keys end within a box; null: they end with one.
-  Expr endInBox() const {
-    return count ? count : tokens % chosen.getStep() ? Expr(tokens) : Expr();
-  }
-  /// Whether boxes have all their keys.
-  bool areWhole() const { return !count && tokens % chosen.getStep() == 0; }
-  /// Boxes that have keys.
-  Expr countBoxes() const {
-    int64_t step = chosen.getStep();
-    return count ? (count + (step - 1)) / step
-                 : Expr(llvm::divideCeil(tokens, step));
-  }
-  void cutBoxes(VisitedTiles &found);
-  Expr offsetOfWeights();
-  Expr boxAt(Expr turn) { return b(boxes.tileAt(b, b.getLoc(), turn.in(b))); }
   KeyList::Box keysAt(Expr turn, Expr end);
   State takeAll(Values carried);
   State takeSome(Values carried);
@@ -119,15 +104,11 @@ private:
   const KeyList *list;
   ScoreTiles scoreTiles;
   Type element; ///< of queries, keys and values
-  int64_t tokens;
-  /// How many of the tokens a run's item has; null: all. 0 where the block's
-  /// queries are none of it.
-  Expr count;
   bool valuesInside, mayBeEmpty, carriesKept;
   std::unique_ptr<Similarity> similarity;
   std::optional<OnlineSoftmax> softmax;
   Value vs;
-  VisitedTiles boxes;
+  std::optional<KeyBoxes> boxes;
 };
 } // namespace
 
@@ -147,37 +128,24 @@ AttentionWriter::AttentionWriter(GroupEmitter &e, const ScoreRegion &scores,
       similarity(makeSimilarity(b, chosen, head)) {
   auto keys = cast<MemRefType>(head.keys.getType());
   element = keys.getElementType();
-  tokens = keys.getDimSize(0);
+  int64_t tokens = keys.getDimSize(0);
+  Expr count;
   if (ShapedType::isDynamic(tokens)) {
     tokens = extents.keys;
+    // None where the block's queries are none of the sequence.
     count = e.rowsOfSequence().count;
-    count = select(this->row < count, count, 0);
+    count = select(row < count, count, 0);
   }
+  boxes.emplace(b, tokens, chosen.getStep(), count);
   bool mayBeNone = list || !form.isRaw() || !form.conditions.empty();
   softmax.emplace(b, element, scoreTiles.getFactor(), form.isRaw(), mayBeNone,
-                  offsetOfWeights());
+                  // Those of f16 would be denormal numbers, and values of f16
+                  // add up to no more than f32 holds.
+                  element.isF16() ? 0
+                                  : boxes->offsetOfWeights(extents.columns));
   valuesInside = cast<MemRefType>(head.values.getType()).getDimSize(1) ==
                  chosen.getColumns();
   vs = head.box ? head.box->values : Value();
-}
-
-/// What is added to exponents, so that sums of values that as many weigh do not
-/// overflow (`Exp2Op::offsetOfWeights`): of the keys that an item has, so that
-/// its bits do not depend on how many there may be. Weights of f16 have none:
-/// they would be denormal numbers, and values of f16 add up to no more than f32
-/// holds.
-Expr AttentionWriter::offsetOfWeights() {
-  if (element.isF16()) {
-    return 0;
-  }
-  if (!count) {
-    return Exp2Op::offsetOfWeights(extents.columns);
-  }
-  Expr offset = b.number(0);
-  for (int64_t power = 1; power < tokens; power *= 2) {
-    offset = select(count > power, offset - 1, offset);
-  }
-  return offset;
 }
 
 AttentionWriter::Values AttentionWriter::copyBox(const Similarity::Box &box,
@@ -191,23 +159,14 @@ AttentionWriter::Values AttentionWriter::copyBox(const Similarity::Box &box,
 }
 
 AttentionWriter::Values AttentionWriter::copyKeys(Expr turn, Expr slot) {
-  int64_t step = chosen.getStep();
-  bool inside = list ? list->areWhole : areWhole();
-  Expr first;
-  if (list) {
-    first = list->at(turn).first;
-  } else {
-    // After those that are visited one more is copied, which nobody reads.
-    Expr box = boxAt(turn);
-    first = (boxes.end && inside ? min(box, tokens / step - 1) : box) * step;
-  }
+  bool inside = list ? list->areWhole : boxes->areWhole();
+  Expr first = list ? list->at(turn).first : boxes->copiedKeyAt(turn);
   return copyBox({head.keys, first, slot}, head.values, inside);
 }
 
 /// The keys of a turn, which are before `end`; null: all.
 KeyList::Box AttentionWriter::keysAt(Expr turn, Expr end) {
-  return list ? list->at(turn)
-              : KeyList::Box{boxAt(turn) * chosen.getStep(), end};
+  return list ? list->at(turn) : KeyList::Box{boxes->keyAt(turn), end};
 }
 
 /// Infinity where a key of the row was kept though its score is -inf, by the
@@ -219,19 +178,21 @@ Value AttentionWriter::searchKept(const State &state, Value sums) {
   Value isNone = b.map(
       sums.getType(), head.emptyIsMean ? state.most : sums,
       [&](Elements x, Expr, Expr) { return select(x[0] == none, 1.0, 0.0); });
-  int64_t step = chosen.getStep(), whole = tokens / step * step;
-  bool endsApart = !list && !boxes.end && !count;
+  int64_t step = chosen.getStep(), tokens = boxes->getTokens();
+  int64_t whole = tokens / step * step;
+  const VisitedTiles &visited = boxes->visited();
+  bool endsApart = !list && !visited.end && !boxes->mayEnd();
   auto take = [&](Value before, const KeyList::Box &keys) {
     return b.combineRows(Combine::max, before, scoreTiles.findKept(keys));
   };
   return b.where(isNone, [&] {
     Value kept = b.fill(tile(1, b.f32(), TileDistribution::partial), 0);
-    Expr from = boxes.begin ? Expr(boxes.begin) : 0;
-    Expr to = list        ? list->count
-              : boxes.end ? Expr(boxes.end)
-              : endsApart ? Expr(whole / step)
-                          : countBoxes();
-    Expr end = endsApart ? Expr() : endInBox();
+    Expr from = visited.begin ? Expr(visited.begin) : 0;
+    Expr to = list          ? list->count
+              : visited.end ? Expr(visited.end)
+              : endsApart   ? Expr(whole / step)
+                            : boxes->countBoxes();
+    Expr end = endsApart ? Expr() : boxes->endInBox();
     kept = b.loop(from, to, kept, [&](Expr turn, ValueRange in) -> Values {
       return {take(in[0], keysAt(turn, end))};
     })[0];
@@ -368,7 +329,7 @@ AttentionWriter::Values AttentionWriter::takeBoxes(Expr from, Expr to,
 
 /// Whether one box has all keys: nothing is copied while it is taken.
 bool AttentionWriter::hasOneBox() const {
-  return !list && !head.memoryKeys && tokens <= chosen.getStep();
+  return !list && !head.memoryKeys && boxes->getTokens() <= chosen.getStep();
 }
 
 /// All boxes but the last in a loop, the last one, which may end before a step
@@ -376,14 +337,15 @@ bool AttentionWriter::hasOneBox() const {
 AttentionWriter::State AttentionWriter::takeAll(Values carried) {
   int64_t step = chosen.getStep();
   Expr before = 0;
-  if (!hasOneBox() && tokens > step) {
-    before = (count ? max(countBoxes(), 1) : countBoxes()) - 1;
+  if (boxes->getTokens() > step) {
+    Expr all = boxes->countBoxes();
+    before = (boxes->mayEnd() ? max(all, 1) : all) - 1;
     carried = takeBoxes(0, before, carried, TileMasks::all);
   }
   await(carried);
   Expr first = before * step, slot = slotOf(carried);
   State state = takeKeys(stateOf(carried), {head.keys, first, slot},
-                         {first, endInBox()}, TileMasks::all);
+                         {first, boxes->endInBox()}, TileMasks::all);
   return head.memoryKeys ? takeSlots(state, slot) : state;
 }
 
@@ -405,18 +367,19 @@ AttentionWriter::State AttentionWriter::takeSlots(State state, Expr slot) {
 /// Boxes that some queries of the block see in part, those that all see whole,
 /// and again those in part.
 AttentionWriter::State AttentionWriter::takeSome(Values carried) {
+  const VisitedTiles &visited = boxes->visited();
   auto takePartly = [&](Value from, Value to) {
-    carried = takeBoxes(from, to, carried, TileMasks::all, endInBox());
+    carried = takeBoxes(from, to, carried, TileMasks::all, boxes->endInBox());
   };
-  if (!boxes.wholeBegin) {
-    takePartly(boxes.begin, boxes.end);
+  if (!visited.wholeBegin) {
+    takePartly(visited.begin, visited.end);
   } else {
-    if (boxes.wholeBegin != boxes.begin) {
-      takePartly(boxes.begin, boxes.wholeBegin);
+    if (visited.wholeBegin != visited.begin) {
+      takePartly(visited.begin, visited.wholeBegin);
     }
-    carried =
-        takeBoxes(boxes.wholeBegin, boxes.wholeEnd, carried, TileMasks::ofKeys);
-    takePartly(boxes.wholeEnd, boxes.end);
+    carried = takeBoxes(visited.wholeBegin, visited.wholeEnd, carried,
+                        TileMasks::ofKeys);
+    takePartly(visited.wholeEnd, visited.end);
   }
   await(carried);
   return stateOf(carried);
@@ -444,56 +407,10 @@ bool AttentionWriter::visitsSome() const {
                               chosen.getRows());
 }
 
-/// The boxes of keys that the block of queries visits.
-VisitedTiles AttentionWriter::findBoxes() {
-  using Range = VisitedKeys::Range;
-  SmallVector<RowSpan> blocks = attentionBlocks(extents, chosen.getRows());
-  VisitedKeys visited(form, extents, chosen.getStep(), blocks);
-  VisitedTiles found = emitVisitedTiles(
-      b, b.getLoc(), visited, visited.haveWhole(), [&](int64_t Range::*bound) {
-        return countSteps(b, b.getLoc(), row.in(b),
-                          visited.stepsOf(chosen.getRows(), bound));
-      });
-  bool begins = llvm::any_of(blocks, [&](const RowSpan &block) {
-    const Range &range = visited.at(block);
-    return range.begin < range.wholeBegin;
-  });
-  if (found.wholeBegin && !found.gapLength && !begins) {
-    found.wholeBegin = found.begin; // and there is no loop before
-  }
-  if (count) {
-    cutBoxes(found);
-  }
-  return found;
-}
-
-/// Ends what is visited with the keys that there are: whole boxes with the last
-/// box that has all its keys.
-void AttentionWriter::cutBoxes(VisitedTiles &found) {
-  // The turn of the loops in which a box is the next one.
-  auto turnOf = [&](Expr box) {
-    if (!found.gapLength) {
-      return box;
-    }
-    Expr gap = b(found.gapBegin);
-    return select(box <= gap, box,
-                  max(gap, max(box, b(found.gapLength)) - b(found.gapLength)));
-  };
-  Expr end = min(b(found.end), turnOf(countBoxes()));
-  if (found.wholeBegin) {
-    Expr whole = min(b(found.wholeEnd), turnOf(count / chosen.getStep()));
-    if (found.wholeBegin != found.begin) {
-      found.wholeBegin = min(b(found.wholeBegin), end);
-    }
-    found.wholeEnd = max(b(found.wholeBegin), whole);
-  }
-  found.end = end;
-}
-
 void AttentionWriter::beginQueries() {
   // A block of queries with a list of keys begins anywhere.
-  similarity->begin(row,
-                    !list && !count && extents.queries % chosen.getRows() == 0);
+  similarity->begin(row, !list && !boxes->mayEnd() &&
+                             extents.queries % chosen.getRows() == 0);
 }
 
 void AttentionWriter::writeScores() {
@@ -515,7 +432,7 @@ void AttentionWriter::writeScores() {
     next.insert(next.begin(), other);
     return next;
   };
-  carried = b.loop(llvm::divideCeil(tokens, step), carried, take);
+  carried = b.loop(0, boxes->countBoxes(), carried, take);
   GroupWaitOp::create(b, ArrayRef(carried).drop_front());
 }
 
@@ -527,8 +444,10 @@ Value AttentionWriter::attend() {
     vs = b.slots({slots, chosen.getStep(), chosen.getColumns()}, element);
   }
   bool isSome = visitsSome();
-  boxes = isSome ? findBoxes() : VisitedTiles();
-  Values copies = copyKeys(isSome ? Expr(boxes.begin) : 0, 0);
+  if (isSome) {
+    boxes->visit(form, extents, chosen.getRows(), row);
+  }
+  Values copies = copyKeys(isSome ? Expr(boxes->visited().begin) : 0, 0);
   similarity->awaitQueries(head.before);
   Type partial = tile(1, b.f32(), TileDistribution::partial);
   State state;
