@@ -33,6 +33,7 @@ TABLE = [
 COUNTED = {"name": "sum", "op": "positions", "input": "words", "valid": "mask", "kind": "learned", "offset": 2, "length": LENGTH + 2}
 EVERY = {
     **{name: model for name, model in MODELS.items() if name not in ("no mask", "causal rotations")},
+    "boxes that all queries see": encoder({"keep": "key < 64 or query < 70"}, [], {"y": "encoder"}),
     "maximum": picked(kind="max"),
     "maximum of valid tokens": picked(kind="max", valid="mask"),
     "the first 7": picked(kind="token", ids="tokens", id=7),
