@@ -50,6 +50,9 @@ struct ReductionSplit {
   /// Whether an operation of its own merges parts, where those that read them
   /// could, each for itself.
   bool mergesApart = false;
+  /// Whether what the parts multiply is rounded to the type of the factors that
+  /// are stored, of 16 bits, where it could stay f32.
+  bool isNarrow = false;
 
   int64_t countParts(const Reduction &reduction) const {
     return (reduction.terms + length - 1) / length;

@@ -3,8 +3,11 @@
 //
 // Sums over keys, to which one key after the other is added, and queries that
 // read them. Where the features of keys are relative to a maximum, the sums
-// keep it, and are scaled when it grows. And projected tokens.
+// keep it, and are scaled when it grows. And projected tokens. In float32 what
+// is narrow is rounded as programs do, which scale what a type of 16 bits has no
+// range for.
 
+#include "dialect/Storage.h"
 #include "dialect/evaluate/Evaluate.h"
 #include "dialect/linear_attention/LinearAttentionOps.h"
 #include "llvm/Support/MathExtras.h"
@@ -22,9 +25,23 @@ struct Features {
   FeatureMap map;
   int64_t heads, keyWidth, valueWidth, count;
   double scale, eps = 0, stabilizer = 0, denominatorEps = 0;
+  Storage narrow = Storage::F32; ///< digits of what is multiplied
 
   bool hasMaximum() const { return map == FeatureMap::softmax; }
 };
+
+/// A factor with as many digits as the type that features are rounded to, and
+/// the range of f32. Exact in float64.
+template <typename T> T rounded(const Features &features, T factor) {
+  if constexpr (std::is_same_v<T, float>) {
+    if (features.narrow != Storage::F32 && std::isfinite(factor)) {
+      int exponent = 0;
+      float digits = std::frexp(factor, &exponent);
+      return std::ldexp(roundTo(digits, features.narrow), exponent);
+    }
+  }
+  return factor;
+}
 
 /// The product of two features counts one over this: softmax ones have a factor
 /// of one over the root of their number. So have plain exponentials, but in the
@@ -83,6 +100,7 @@ template <typename T> struct KeySums {
               : evaluateExponential(
                     key.products[r] - key.halfNorm -
                     (features.hasMaximum() ? maximum : shift()));
+      feature = rounded(features, feature);
       ones[r] += feature;
       for (int64_t c = 0; c < features.valueWidth; ++c) {
         values[r * features.valueWidth + c] += feature * value[c];
@@ -109,7 +127,12 @@ template <typename T> struct KeySums {
               ? std::max(query.products[r], T(0)) + eps
               : evaluateExponential(query.products[r] - query.halfNorm - peak) +
                     eps;
-      denominator += feature * (ones[r] + keyEps * keys);
+      T one = ones[r] + keyEps * keys;
+      if (features.narrow != Storage::F32) {
+        addMeans(feature, one, keyEps, sums, denominator, r);
+        continue;
+      }
+      denominator += feature * one;
       for (int64_t c = 0; c < features.valueWidth; ++c) {
         sums[c] += feature * (values[r * features.valueWidth + c] +
                               keyEps * plainValues[c]);
@@ -123,6 +146,19 @@ template <typename T> struct KeySums {
     for (int64_t c = 0; c < features.valueWidth; ++c) {
       result[c] =
           denominator == T(0) ? T(0) : sums[c] / normalizer / denominator;
+    }
+  }
+
+  /// What feature `r` of a query reads, as the mean of the values, weighed by
+  /// the sum of the features `one`.
+  void addMeans(T feature, T one, T keyEps, std::vector<T> &sums,
+                T &denominator, int64_t r) const {
+    T weight = rounded(features, feature * one);
+    denominator += weight;
+    for (int64_t c = 0; c < features.valueWidth && one != T(0); ++c) {
+      T sum =
+          values[r * features.valueWidth + c] + keyEps * plainValues[c];
+      sums[c] += weight * rounded(features, sum / one);
     }
   }
 
@@ -160,7 +196,11 @@ public:
   Projector(const Features &features, const HostTensor *weight)
       : features(features) {
     if (weight) {
-      weights.emplace(*weight);
+      Numbers<T> given(*weight);
+      weights.emplace(given.data(), given.data() + weight->size());
+      for (T &number : *weights) {
+        number = rounded(features, number);
+      }
     }
   }
   Projection<T> operator()(const T *x) const {
@@ -186,7 +226,7 @@ public:
 
 private:
   const Features &features;
-  std::optional<Numbers<T>> weights;
+  std::optional<std::vector<T>> weights;
 };
 
 /// The keys of an operation.
@@ -233,6 +273,9 @@ static Features featuresOf(OpT op, const HostTensor &query,
   features.count = weight ? weight->getShape()[1] : features.keyWidth;
   features.scale = op.getScale().convertToDouble();
   features.eps = op.getEps().convertToDouble();
+  if (op.getNarrow()) {
+    features.narrow = storageOf(getElementTypeOrSelf(op->getOperand(0)));
+  }
   return features;
 }
 

@@ -399,11 +399,19 @@ LogicalResult GroupProductOp::verify() {
 
 LogicalResult GroupReduceOp::verify() {
   TileType tile = getTile().getType(), result = getResult().getType();
-  if (result != tile.with({tile.rows(), 1}, tile.getElementType(),
-                          result.getDistribution())) {
+  bool isNarrow = tile.getElementTypeBitWidth() == 16;
+  Type element =
+      isNarrow ? Float32Type::get(getContext()) : tile.getElementType();
+  if (result !=
+      tile.with({tile.rows(), 1}, element, result.getDistribution())) {
     return emitOpError("expects a result of ") // C1
-           << tile.rows() << "x1x" << tile.getElementType()
-           << " and the tile's members, got " << result;
+           << tile.rows() << "x1x" << element << " and the tile's members, got "
+           << result;
+  }
+  if (isNarrow && getCombine() != Combine::add) { // C1
+    return emitOpError("expects elements of f32 or i32 of which it is not the "
+                       "sum, got ")
+           << tile.getElementType();
   }
   bool was = tile.getDistribution() == TileDistribution::partial;
   bool is = result.getDistribution() == TileDistribution::partial;

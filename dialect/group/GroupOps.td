@@ -384,8 +384,10 @@ def Hova_GroupReduceOp : Hova_Op<"group_reduce", [Pure]> {
     The elements of a row are combined in any order; a maximum ignores NaN. With a
     partial result each thread combines its own elements, and a reduction of that
     combines the threads: a loop carries the partial sums and exchanges them once.
+    Of a tile of 16 bits sums are f32, a product with ones, in its order.
 
-    - C1: the result has one column, its rows, element and members are the tile's.
+    - C1: the result has one column, its rows, element and members are the tile's;
+      of a tile of 16 bits the sums alone have a result, of f32.
     - C2: the distribution stays as it is, becomes partial, or was partial and becomes
       another kind.
 

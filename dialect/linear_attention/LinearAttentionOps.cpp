@@ -3,6 +3,7 @@
 
 #include "dialect/linear_attention/LinearAttentionOps.h"
 #include "dialect/Shapes.h"
+#include "dialect/Storage.h"
 #include "dialect/attention/AttentionOps.h"
 #include "llvm/Support/MathExtras.h"
 #include <cmath>
@@ -83,6 +84,22 @@ static LogicalResult verifyConstants(Operation *op, const APFloat &scale,
   return success();
 }
 
+/// `factors` are null where there are none.
+static LogicalResult verifyNarrow(Operation *op, bool isNarrow,
+                                  ArrayRef<Value> factors) {
+  Type element = getElementTypeOrSelf(factors.front());
+  bool isStored = storageOf(element) != Storage::F32 &&
+                  llvm::all_of(factors, [&](Value factor) {
+                    return !factor || getElementTypeOrSelf(factor) == element;
+                  });
+  if (!isNarrow || isStored) {
+    return success();
+  }
+  return op->emitOpError("expects factors of one type of 16 bits where it is "
+                         "narrow, got ")
+         << element << " first"; // C7, C8, C10
+}
+
 static LogicalResult verifyResult(Operation *op, ArrayRef<int64_t> expected) {
   ArrayRef<int64_t> shape = shapeOf(op->getResult(0));
   if (!agree(shape, expected)) { // C5, C7
@@ -151,6 +168,10 @@ LogicalResult LinearAttentionOp::verify() {
   if (getMap() == FeatureMap::exp && !getEps().isZero()) { // C7
     return emitOpError("expects no eps with exp features, got ")
            << getEps().convertToDouble();
+  }
+  if (failed(verifyNarrow(*this, getNarrow(),
+                          {getQuery(), getKey(), getValue()}))) { // C8
+    return failure();
   }
   return verifyConstants(
       *this, getScale(),
@@ -258,6 +279,9 @@ LogicalResult KeySummaryOp::verify() {
   if (getMap() != FeatureMap::relu && !getEps().isZero()) { // C6
     return emitOpError("expects no eps but with relu features, got ")
            << getEps().convertToDouble();
+  }
+  if (failed(verifyNarrow(*this, getNarrow(), {getKey(), getValue()}))) { // C7
+    return failure();
   }
   return verifyConstants(*this, getScale(), {getEps()}); // C6
 }
@@ -415,6 +439,10 @@ LogicalResult SummaryAttentionOp::verify() {
   }
   if (getMerged() && !getKey()) { // C9
     return emitOpError("expects key and value beside a merged summary");
+  }
+  if (failed(verifyNarrow(*this, getNarrow(),
+                          {getQuery(), getKey(), getValue()}))) { // C10
+    return failure();
   }
   return verifyConstants(
       *this, getScale(),

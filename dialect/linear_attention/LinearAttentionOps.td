@@ -54,6 +54,11 @@ def Hova_LinearAttentionOp
     The order of the products is part of the meaning: q_len x kv_len scores
     never exist.
 
+    With `narrow` the factors of products have as many digits as the type of the
+    query, of 16 bits: w, features of keys where they weigh values, and the means
+    that the features of a query weigh. They keep the range of f32, since a
+    program scales them; their sums are f32. Exactly, it means nothing.
+
     Operands: query `[batch, q_len, heads*key_width]`, key `[batch, kv_len,
     key_value_heads*key_width]`, value `[batch, kv_len,
     key_value_heads*value_width]`, `features` w `[key_width, m]`, a constant
@@ -73,6 +78,7 @@ def Hova_LinearAttentionOp
     - C6: with causal, q_len is kv_len.
     - C7: scale is finite; eps, stabilizer and denominator_eps are finite and not
       negative, and eps is 0 for exp.
+    - C8: narrow ones have query, key and value of one type of 16 bits.
 
     ```mlir
     func.func @attend(%q: tensor<1x9x8xf32>, %k: tensor<1x7x8xf32>,
@@ -95,7 +101,8 @@ def Hova_LinearAttentionOp
       DefaultValuedAttr<F64Attr, "0.0">:$eps,
       DefaultValuedAttr<F64Attr, "0.0">:$stabilizer,
       DefaultValuedAttr<F64Attr, "0.0">:$denominator_eps,
-      OptionalAttr<ConfinedAttr<I64Attr, [IntPositive]>>:$key_value_heads);
+      OptionalAttr<ConfinedAttr<I64Attr, [IntPositive]>>:$key_value_heads,
+      UnitAttr:$narrow);
   let results = (outs Hova_Tensor:$result);
   let assemblyFormat = [{
     $map $query `,` $key `,` $value
@@ -123,6 +130,9 @@ def Hova_KeySummaryOp
       exponent of base two that the block's exponentials are relative to, or
       -1e30 where no key of the block counts.
 
+    With `narrow` w and the features that weigh values are rounded as those of
+    `hova.linear_attention`; the sums are f32.
+
     The sums of a block run in the order of its tokens. Which tokens are a block
     does not depend on who computes it, so neither do the bits.
 
@@ -138,6 +148,7 @@ def Hova_KeySummaryOp
       kv_len / block blocks, rounded up.
     - C6: scale is finite; eps is finite, not negative, and 0 unless the features
       are relu.
+    - C7: narrow ones have key and value of one type of 16 bits.
 
     ```mlir
     func.func @summarize(%k: tensor<1x7x8xf32>, %v: tensor<1x7x6xf32>,
@@ -156,7 +167,7 @@ def Hova_KeySummaryOp
       ConfinedAttr<I64Attr, [IntPositive]>:$heads,
       ConfinedAttr<I64Attr, [IntPositive]>:$block,
       DefaultValuedAttr<F64Attr, "1.0">:$scale,
-      DefaultValuedAttr<F64Attr, "0.0">:$eps);
+      DefaultValuedAttr<F64Attr, "0.0">:$eps, UnitAttr:$narrow);
   let results = (outs Hova_Tensor:$result);
   let assemblyFormat = [{
     $map $key `,` $value
@@ -219,6 +230,8 @@ def Hova_SummaryAttentionOp
     token. With `merged` the summary is a `hova.merge_summaries exclusive`: query
     block t reads block t of it, which is what comes before t.
 
+    With `narrow` factors are rounded as those of `hova.linear_attention`.
+
     Operands: query and features of `hova.linear_attention`, `summary [batch,
     key_value_heads, blocks, rows, value_width + 1]`; if causal, `key`, `value`
     and `key_valid` of the same operation. Threads divide batch entries, heads
@@ -236,6 +249,7 @@ def Hova_SummaryAttentionOp
     - C8: scale is finite; eps, stabilizer and denominator_eps are finite and not
       negative, and eps is 0 for exp.
     - C9: a merged summary is read with key.
+    - C10: narrow ones have query, key and value of one type of 16 bits.
 
     ```mlir
     func.func @attend(%q: tensor<1x9x8xf32>, %s: tensor<1x2x3x12x4xf32>,
@@ -258,7 +272,7 @@ def Hova_SummaryAttentionOp
       DefaultValuedAttr<F64Attr, "1.0">:$scale,
       DefaultValuedAttr<F64Attr, "0.0">:$eps,
       DefaultValuedAttr<F64Attr, "0.0">:$stabilizer,
-      DefaultValuedAttr<F64Attr, "0.0">:$denominator_eps);
+      DefaultValuedAttr<F64Attr, "0.0">:$denominator_eps, UnitAttr:$narrow);
   let results = (outs Hova_Tensor:$result);
   let assemblyFormat = [{
     $map $query `,` $summary

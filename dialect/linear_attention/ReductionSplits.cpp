@@ -30,7 +30,7 @@ static int64_t queryBlockSize(int64_t tokens, int64_t most) {
 }
 
 static Value summarize(RewriterBase &rewriter, LinearAttentionOp op,
-                       int64_t block) {
+                       int64_t block, UnitAttr narrow) {
   ArrayRef<int64_t> k = shapeOf(op.getKey()), v = shapeOf(op.getValue());
   int64_t heads = op.countKeyHeads();
   int64_t features =
@@ -46,7 +46,7 @@ static Value summarize(RewriterBase &rewriter, LinearAttentionOp op,
   return KeySummaryOp::create(
       rewriter, op.getLoc(), type, op.getMapAttr(), op.getKey(), op.getValue(),
       op.getFeatures(), op.getKeyValid(), rewriter.getI64IntegerAttr(heads),
-      rewriter.getI64IntegerAttr(block), op.getScaleAttr(), eps);
+      rewriter.getI64IntegerAttr(block), op.getScaleAttr(), eps, narrow);
 }
 
 /// linear_attention %q, %k, %v
@@ -64,7 +64,11 @@ Value LinearAttentionOp::splitReduction(RewriterBase &rewriter,
   int64_t tokens = shapeOf(getKey())[1];
   int64_t block = std::min(tokens, split.length);
   bool isCausal = getCausal();
-  Value summary = summarize(rewriter, *this, block);
+  UnitAttr narrow = getNarrowAttr();
+  if (split.isNarrow && !narrow) {
+    narrow = rewriter.getUnitAttr();
+  }
+  Value summary = summarize(rewriter, *this, block, narrow);
   auto type = cast<RankedTensorType>(summary.getType());
   if (split.mergesApart && (block < tokens || isCausal)) {
     SmallVector<int64_t> shape(type.getShape());
@@ -82,5 +86,5 @@ Value LinearAttentionOp::splitReduction(RewriterBase &rewriter,
       rewriter.getI64IntegerAttr(queries),
       split.mergesApart && isCausal ? rewriter.getUnitAttr() : UnitAttr(),
       getScaleAttr(), getEpsAttr(), getStabilizerAttr(),
-      getDenominatorEpsAttr());
+      getDenominatorEpsAttr(), narrow);
 }

@@ -155,6 +155,9 @@ private:
     if (!chosen && reduction.isAlwaysSplit) {
       chosen = ReductionSplit{reduction.terms, mergesApart}; // one part
     }
+    if (chosen && onlyNecessary) {
+      chosen->isNarrow = false; // nothing has to be rounded
+    }
     return chosen;
   }
 

@@ -114,6 +114,8 @@ inline constexpr int64_t kLogitRows = 64;
 inline constexpr int64_t kMostLogitBytes = 16 * 1024;
 /// Of sums over keys: rows of a block, and of the boxes that a turn takes.
 inline constexpr int64_t kSumsRows = 64, kSumsStep = 32;
+/// The same of products of 16 bits: warps of a block, and keys of a turn.
+inline constexpr int64_t kNarrowWarps = 4, kNarrowKeys = 64;
 
 /// Bytes of pixels in group memory that leave room for several blocks.
 inline constexpr int64_t kMostPixelBytes = 32 * 1024;

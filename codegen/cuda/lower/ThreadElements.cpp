@@ -25,6 +25,9 @@ LogicalResult ThreadEmitter::emitReduce(GroupReduceOp op) {
   if (tile.getColumnMembers() > 1 && exchange) {
     return op.emitOpError("expects columns that are not divided over members");
   }
+  if (isPaired(tile)) {
+    return emitSumByProducts(op);
+  }
   if (!tile.getElementType().isF32()) {
     return op.emitOpError("expects elements of f32, got ")
            << tile.getElementType();

@@ -199,6 +199,10 @@ private:
   void fenceForProducts();
 
   // Products of f32 (ThreadFmaProducts.cpp).
+  Values multiplyAdd(mlir::Type element, llvm::ArrayRef<mlir::Value> lhs,
+                     llvm::ArrayRef<mlir::Value> rhs,
+                     llvm::ArrayRef<mlir::Value> sums);
+  mlir::LogicalResult emitSumByProducts(GroupReduceOp op);
   mlir::LogicalResult emitFmaProduct(GroupProductOp op);
   Values addTurn(GroupProductOp op, int64_t segment, mlir::Value turn,
                  mlir::ValueRange registers, mlir::ValueRange old);

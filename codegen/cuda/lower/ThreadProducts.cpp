@@ -121,6 +121,68 @@ LogicalResult ThreadEmitter::verifyProduct(GroupProductOp op) {
   return success();
 }
 
+/// One mma.sync of words of 16-bit elements: the new sums of a lane.
+ThreadEmitter::Values ThreadEmitter::multiplyAdd(Type element,
+                                                 ArrayRef<Value> lhs,
+                                                 ArrayRef<Value> rhs,
+                                                 ArrayRef<Value> sums) {
+  auto kind = element.isF16() ? NVVM::MMATypes::f16 : NVVM::MMATypes::bf16;
+  // The operation takes pairs of f16 as vectors, and those of bf16 as words.
+  auto pairs = [&](ArrayRef<Value> words) {
+    Values operands(words);
+    for (Value &word : operands) {
+      word = element.isF16() ? Value(LLVM::BitcastOp::create(
+                                   b, VectorType::get({2}, element), word))
+                             : word;
+    }
+    return operands;
+  };
+  SmallVector<Type> four(4, b.getF32Type());
+  Value added = NVVM::MmaOp::create(
+      b, LLVM::LLVMStructType::getLiteral(b.getContext(), four), pairs(lhs),
+      pairs(rhs), sums, {16, 8, 16}, std::nullopt, std::nullopt,
+      std::array{kind, kind},
+      std::array{NVVM::MMALayout::row, NVVM::MMALayout::col});
+  Values made;
+  for (int64_t i = 0; i < 4; ++i) {
+    made.push_back(LLVM::ExtractValueOp::create(b, added, i));
+  }
+  return made;
+}
+
+/// A product with eight columns of ones: every lane of a row has its sum, of
+/// all lanes, in each of its two columns.
+LogicalResult ThreadEmitter::emitSumByProducts(GroupReduceOp op) {
+  TileType tile = op.getTile().getType(), result = op.getResult().getType();
+  if (tile.getDistribution() != TileDistribution::product ||
+      result.getDistribution() != TileDistribution::product ||
+      tile.rows() == 1 || tile.getColumnMembers() != 1) {
+    return op.emitOpError("expects rows of 16 bits as a product leaves them, "
+                          "and a result that lies so, too");
+  }
+  bool isHalf = tile.getElementType().isF16();
+  Value ones = i32(isHalf ? 0x3C003C00 : 0x3F803F80);
+  Value none = arith::ConstantOp::create(b, b.getF32FloatAttr(0));
+  ArrayRef<Value> words = parts[op.getTile()];
+  int64_t blocks = tile.columns() / kBlockRows;
+  int64_t rows = tile.rows() / tile.getRowMembers();
+  Values totals;
+  for (int64_t a = 0; a < rows / kMmaRows; ++a) {
+    Values sums(4, none);
+    auto at = [&](int64_t row, int64_t block) {
+      return words[(2 * a + row) * blocks + block];
+    };
+    for (int64_t k = 0; k < blocks; k += 2) {
+      sums = multiplyAdd(tile.getElementType(),
+                         {at(0, k), at(1, k), at(0, k + 1), at(1, k + 1)},
+                         {ones, ones}, sums);
+    }
+    totals.append({sums[0], sums[2]});
+  }
+  parts[op.getResult()] = totals;
+  return success();
+}
+
 LogicalResult ThreadEmitter::emitProduct(GroupProductOp op) {
   if (failed(verifyProduct(op))) {
     return failure();
@@ -135,26 +197,13 @@ LogicalResult ThreadEmitter::emitProduct(GroupProductOp op) {
   int64_t width = columns / kLanesOfRow;
   Values sums = parts[op.getSum()];
   Type element = op.getRhs().getType().getElementType();
-  auto kind = element.isF16() ? NVVM::MMATypes::f16 : NVVM::MMATypes::bf16;
-  // The operation takes pairs of f16 as vectors, and those of bf16 as words.
-  auto pairs = [&](ArrayRef<Value> words) {
-    Values operands(words);
-    for (Value &word : operands) {
-      word = element.isF16() ? Value(LLVM::BitcastOp::create(
-                                   b, VectorType::get({2}, element), word))
-                             : word;
-    }
-    return operands;
-  };
-  SmallVector<Type> four(4, b.getF32Type());
-  Type made = LLVM::LLVMStructType::getLiteral(b.getContext(), four);
   for (int64_t k = 0; k < depth / 16; ++k) {
     SmallVector<Values> lhs;
     for (int64_t a = 0; a < rows / 16; ++a) {
-      lhs.push_back(pairs(leftOperand(op, a, k)));
+      lhs.push_back(leftOperand(op, a, k));
     }
     for (int64_t n = 0; n < columns; n += 16) {
-      Values rhs = pairs(rightOperand(op, k, n));
+      Values rhs = rightOperand(op, k, n);
       for (int64_t half = 0; half < 2; ++half) {
         for (size_t a = 0; a < lhs.size(); ++a) {
           size_t first = 2 * a * width + (n + kBlockRows * half) / kLanesOfRow;
@@ -164,13 +213,10 @@ LogicalResult ThreadEmitter::emitProduct(GroupProductOp op) {
           for (size_t place : places) {
             old.push_back(sums[place]);
           }
-          Value added = NVVM::MmaOp::create(
-              b, made, lhs[a], ValueRange{rhs[2 * half], rhs[2 * half + 1]},
-              old, {16, 8, 16}, std::nullopt, std::nullopt,
-              std::array{kind, kind},
-              std::array{NVVM::MMALayout::row, NVVM::MMALayout::col});
+          Values added = multiplyAdd(element, lhs[a],
+                                     {rhs[2 * half], rhs[2 * half + 1]}, old);
           for (int64_t i = 0; i < 4; ++i) {
-            sums[places[i]] = LLVM::ExtractValueOp::create(b, added, i);
+            sums[places[i]] = added[i];
           }
         }
       }

@@ -332,12 +332,21 @@ def weight_of(rows: int, columns: int) -> tuple[str, str]:
       }}""", f'%w = hova.image_weight "w" : {kind}')
 
 
-def key_summary(kind: str, halves: str, tokens: int, block: int, widths: tuple[int, int], count: int, limit: float, batch: int, padded: bool = False) -> Case:
+def projections(n: Numbers, rows: int, count: int, narrow: bool) -> np.ndarray | None:
+    """The weight of features, of f32; None without any. Narrow kernels multiply with the nearest numbers of 16 bits."""
+    if not count:
+        return None
+    w = n.wide(rows, count, transposed=rows + -rows % 4)
+    return WIDEN[n.halves](NARROW[n.halves](w.astype(np.float32))).astype(np.float64) if narrow else w
+
+
+def key_summary(kind: str, halves: str, tokens: int, block: int, widths: tuple[int, int], count: int, limit: float, batch: int, padded: bool = False, narrow: bool = False,
+                scale: float = 0.5) -> Case:
     """Sums over blocks of keys; those of softmax relative to the maximum of the block, which is in its last row."""
-    n, heads, scale, eps = Numbers(halves), 2, 0.5, 0.125 if kind == "relu" else 0.0
+    n, heads, eps = Numbers(halves), 2, 0.125 if kind == "relu" else 0.0
     draw = n.wide if halves == "f32" else n.narrow
     k, v = draw(batch, tokens, heads * widths[0]), draw(batch, tokens, heads * widths[1])
-    w = n.wide(widths[0], count, transposed=(count and widths[0] + -widths[0] % 4)) if count else None
+    w = projections(n, widths[0], count, narrow)
     valid = n.integers(batch, tokens, below=2, dtype=np.uint8) if padded else np.ones((batch, tokens), np.uint8)
     if padded:
         valid[:, :block] = 0  # a block without keys
@@ -365,7 +374,7 @@ def key_summary(kind: str, halves: str, tokens: int, block: int, widths: tuple[i
       func.func @main({arguments}) -> tensor<{shape}xf32> {{
         {read}
         %y = hova.key_summary {kind} %k, %v {"features(%w)" if read else ""} {"key_valid(%m)" if padded else ""}
-            {{heads = {heads} : i64, block = {block} : i64, scale = {scale} : f64, eps = {eps} : f64}} : ({types}) -> tensor<{shape}xf32>
+            {{heads = {heads} : i64, block = {block} : i64, scale = {scale} : f64, eps = {eps} : f64{", narrow" if narrow else ""}}} : ({types}) -> tensor<{shape}xf32>
         return %y : tensor<{shape}xf32>
       }}""", [truth], limit, "f32")
 
@@ -395,15 +404,16 @@ def merge_summaries(kind: str, rows: int, columns: int, limit: float, exclusive:
       }}""", [truth], limit, "f32")
 
 
-def summary_attention(kind: str, halves: str, tokens: int, widths: tuple[int, int], count: int, limit: float, batch: int, added: float = 0.0) -> Case:
-    """Queries read sums of one block; two heads share a head of these. `added` is each constant that is added to denominators."""
-    n, heads, scale = Numbers(halves), 2, 0.5
+def summary_attention(kind: str, halves: str, tokens: int, widths: tuple[int, int], count: int, limit: float, batch: int, added: float = 0.0,
+                      narrow: bool = False, scale: float = 0.5, size: float = 1.0) -> Case:
+    """Queries read sums of one block, of this size; two heads share a head of these. `added` is each constant that is added to denominators."""
+    n, heads = Numbers(halves), 2
     eps = 0.0 if kind == "exp" else 0.125
     q = (n.wide if halves == "f32" else n.narrow)(batch, tokens, heads * widths[0])
     features_count, extra = count or widths[0], 2 if kind == "softmax" else 0
-    n.store(np.abs(n.random.standard_normal((batch, 1, 1, features_count + extra, widths[1] + 1), np.float32)), 0, np.nan)
+    n.store(np.float32(size) * np.abs(n.random.standard_normal((batch, 1, 1, features_count + extra, widths[1] + 1), np.float32)), 0, np.nan)
     s = n.operands[-1].astype(np.float64)[:, :, 0]
-    w = n.wide(widths[0], count, transposed=(count and widths[0] + -widths[0] % 4)) if count else None
+    w = projections(n, widths[0], count, narrow)
     products, half = features(of_heads(q, heads), w, scale)
     if kind == "relu":
         query_features = np.maximum(products, 0) + eps
@@ -425,15 +435,16 @@ def summary_attention(kind: str, halves: str, tokens: int, widths: tuple[int, in
         {read}
         %y = hova.summary_attention {kind} %q, %s {"features(%w)" if read else ""}
             {{heads = {heads} : i64, block = 64 : i64, scale = {scale} : f64, eps = {eps} : f64, stabilizer = {added} : f64,
-             denominator_eps = {added} : f64}} : ({types}) -> tensor<{shape}xf32>
+             denominator_eps = {added} : f64{", narrow" if narrow else ""}}} : ({types}) -> tensor<{shape}xf32>
         return %y : tensor<{shape}xf32>
       }}""", [truth], limit, "f32")
 
 
-def causal_summary_attention(kind: str, halves: str, tokens: int, widths: tuple[int, int], count: int, limit: float, padded: bool = False) -> Case:
+def causal_summary_attention(kind: str, halves: str, tokens: int, widths: tuple[int, int], count: int, limit: float, padded: bool = False,
+                             narrow: bool = False, scale: float = 0.5) -> Case:
     """Queries read what comes before their block of 64, merged, and the keys of the block up to their own; two heads share one of
     keys. The maximum of softmax is that of the keys so far, at times the one before the block."""
-    n, heads, scale = Numbers(halves), 2, 0.5
+    n, heads = Numbers(halves), 2
     eps, block, blocks = 0.0 if kind == "exp" else 0.125, min(tokens, 64), -(-tokens // 64)
     draw = n.wide if halves == "f32" else n.narrow
     width, extra = count or widths[0], 2 if kind == "softmax" else 0
@@ -443,7 +454,7 @@ def causal_summary_attention(kind: str, halves: str, tokens: int, widths: tuple[
         n.operands[-1][:, :, :, -1] = n.random.integers(-2, 3, (1, 1, blocks, 1))
     s = n.operands[-1][0, 0].astype(np.float64)
     k, v = draw(1, tokens, widths[0]), draw(1, tokens, widths[1])
-    w = n.wide(widths[0], count, transposed=(count and widths[0] + -widths[0] % 4)) if count else None
+    w = projections(n, widths[0], count, narrow)
     valid = n.integers(1, tokens, below=2, dtype=np.uint8)[0] if padded else np.ones(tokens, np.uint8)
     (query, query_half), (key, key_half) = features(of_heads(q, heads), w, scale), features(k[0], w, scale)
     shift = math.log(width) / 2
@@ -477,7 +488,7 @@ def causal_summary_attention(kind: str, halves: str, tokens: int, widths: tuple[
       func.func @main({arguments}) -> tensor<{shape}xf32> {{
         {read}
         %y = hova.summary_attention {kind} %q, %s key(%k) value(%v) {"features(%w)" if read else ""} {"key_valid(%m)" if padded else ""}
-            {{heads = {heads} : i64, block = {block} : i64, merged, scale = {scale} : f64, eps = {eps} : f64}}
+            {{heads = {heads} : i64, block = {block} : i64, merged, scale = {scale} : f64, eps = {eps} : f64{", narrow" if narrow else ""}}}
             : ({types}) -> tensor<{shape}xf32>
         return %y : tensor<{shape}xf32>
       }}""", [truth.reshape(1, tokens, -1)], limit, "f32")

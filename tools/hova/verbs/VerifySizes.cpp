@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "tools/hova/verbs/VerifySizes.h"
+#include "dialect/linear_attention/LinearAttentionOps.h"
 #include "mlir/Pass/PassManager.h"
 #include "passes/normalize/Passes.h"
 #include "tools/hova/session/TemporaryProgram.h"
@@ -19,9 +20,22 @@ OwningOpRef<ModuleOp> makePlain(Session &session) {
   return succeeded(manager.run(*plain)) ? std::move(plain) : nullptr;
 }
 
+/// A plain run rounds what the program rounds: factors of a linear attention
+/// where its parts do.
+static void narrowAs(ModuleOp assigned, ModuleOp plain) {
+  bool isNarrow = false;
+  assigned.walk([&](SummaryAttentionOp op) { isNarrow |= op.getNarrow(); });
+  if (isNarrow) {
+    plain.walk([](LinearAttentionOp op) { op.setNarrow(true); });
+  }
+}
+
 VerifiedProgram referenceOf(Session &session, ModuleOp plain,
                             CompiledModule &compiled) {
   VerifiedProgram reference;
+  if (plain) {
+    narrowAs(*compiled.assigned, plain);
+  }
   reference.imported = session.imported().lookupSymbol<func::FuncOp>("main");
   reference.plain =
       plain ? plain.lookupSymbol<func::FuncOp>("main") : reference.imported;

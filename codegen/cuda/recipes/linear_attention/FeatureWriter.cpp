@@ -96,7 +96,9 @@ FeatureWriter::Values FeatureWriter::takeTurns(int64_t turns,
   }
   // The last turn has nothing to copy.
   GroupWaitOp::create(b, ArrayRef(carried).take_front(copies));
+  isLastTurn = true;
   Values made = takeBox(b.index(turns - 1), carried);
+  isLastTurn = false;
   GroupWaitOp::create(b, ValueRange());
   return made;
 }

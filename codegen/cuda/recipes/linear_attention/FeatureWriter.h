@@ -1,9 +1,9 @@
 //===- FeatureWriter.h - What both halves of linear attention share -------===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// Both halves multiply twice, as an attention does, and everything is f32: the
-// sums are over features of keys, which are weights of values, and queries read
-// these sums with features of their own.
+// Both halves multiply twice, as an attention does, and everything is f32, or
+// sums are (NarrowSums.h): the sums are over features of keys, which are
+// weights of values, and queries read these sums with features of their own.
 //
 //   sums      features x keys, times values           (hova.key_summary)
 //   results   queries x features, times sums          (hova.summary_attention)
@@ -104,6 +104,8 @@ protected:
   double scale, eps;
   mlir::Value weight;   ///< stored [features][key width]; null without
   mlir::Value keyValid; ///< null without
+  /// Of the turn that is written.
+  bool isLastTurn = false;
 };
 
 } // namespace hova

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "codegen/cuda/Recipe.h"
-#include "codegen/cuda/recipes/linear_attention/FeatureWriter.h"
+#include "codegen/cuda/recipes/linear_attention/NarrowSums.h"
 
 using namespace mlir;
 
@@ -41,10 +41,10 @@ private:
 } // namespace
 
 /// Blocks of a launch for each block of keys.
-static int64_t rowBlocks(KeySummaryOp op) {
+static int64_t rowBlocks(KeySummaryOp op, int64_t blockRows) {
   return op.getMap() == FeatureMap::softmax
              ? 1
-             : llvm::divideCeil(shapeOf(op.getResult())[3], kSumsRows);
+             : llvm::divideCeil(shapeOf(op.getResult())[3], blockRows);
 }
 
 KeySummaryWriter::KeySummaryWriter(GroupEmitter &e, KeySummaryOp op)
@@ -57,7 +57,7 @@ KeySummaryWriter::KeySummaryWriter(GroupEmitter &e, KeySummaryOp op)
   turns = llvm::divideCeil(std::min(size, tokens), kSumsStep);
   keys = e.headOf(op.getKey(), heads);
   values = e.headOf(op.getValue(), heads);
-  Expr part = e.block(0) / rowBlocks(op);
+  Expr part = e.block(0) / rowBlocks(op, chosen.getRows());
   first = part * size;
   end = min(size, tokens - first);
   Expr head = e.block(2) * shape[1] + e.block(1);
@@ -192,7 +192,9 @@ void KeySummaryWriter::writeRows(Expr firstRow, Value most) {
 
 void KeySummaryWriter::write() {
   if (!hasMaximum()) {
-    return writeRows(e.block(0) % rowBlocks(op) * chosen.getRows(), Value());
+    return writeRows(e.block(0) % rowBlocks(op, chosen.getRows()) *
+                         chosen.getRows(),
+                     Value());
   }
   Value most = findMaximum();
   b.loop(llvm::divideCeil(rows, chosen.getRows()), {},
@@ -209,21 +211,30 @@ struct KeySummaryRecipe
     auto summary = cast<KeySummaryOp>(op);
     int64_t heads = summary.getHeads();
     int64_t width = shapeOf(summary.getValue())[2] / heads;
-    if (failed(checkHeadWidths(op,
-                               {shapeOf(summary.getKey())[2] / heads, width},
-                               kMostLinearColumns)) ||
+    int64_t keyWidth = shapeOf(summary.getKey())[2] / heads;
+    if (failed(checkHeadWidths(op, {keyWidth, width}, kMostLinearColumns)) ||
         failed(checkSequences(op, shapeOf(summary.getKey())[0], heads))) {
       return {};
     }
-    return scheduleSums(op->getContext(), width);
+    return summary.getNarrow()
+               ? scheduleNarrowSummary(op->getContext(),
+                                       shapeOf(summary.getResult())[3] -
+                                           summaryExtraRows(summary.getMap()),
+                                       keyWidth, width)
+               : scheduleSums(op->getContext(), width);
   }
-  Grid getGrid(Operation *op, CudaScheduleAttr) const {
+  Grid getGrid(Operation *op, CudaScheduleAttr schedule) const {
     auto summary = cast<KeySummaryOp>(op);
     ArrayRef<int64_t> shape = shapeOf(summary.getResult());
-    return {shape[2] * rowBlocks(summary), shape[1], shape[0]};
+    return {shape[2] * rowBlocks(summary, schedule.getRows()), shape[1],
+            shape[0]};
   }
   void emitGroup(Operation *op, GroupEmitter &e) const {
-    KeySummaryWriter(e, cast<KeySummaryOp>(op)).write();
+    auto summary = cast<KeySummaryOp>(op);
+    if (summary.getNarrow()) {
+      return emitNarrowSummary(e, summary);
+    }
+    KeySummaryWriter(e, summary).write();
   }
   OperandReads getReads(Operation *op, unsigned index) const {
     bool isTable =

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "codegen/cuda/Recipe.h"
+#include "codegen/cuda/recipes/linear_attention/NarrowSums.h"
 #include "codegen/cuda/recipes/linear_attention/SummaryAttentionWriter.h"
 #include <cmath>
 
@@ -262,7 +263,11 @@ struct SummaryAttentionRecipe
         failed(checkSequences(op, query[0], heads))) {
       return {};
     }
-    return scheduleSums(op->getContext(), summary[4] - 1);
+    return attention.getNarrow()
+               ? scheduleNarrowQueries(op->getContext(), query[1],
+                                       attention.getKey() != nullptr,
+                                       query[2] / heads, summary[4] - 1)
+               : scheduleSums(op->getContext(), summary[4] - 1);
   }
   Grid getGrid(Operation *op, CudaScheduleAttr schedule) const {
     auto attention = cast<SummaryAttentionOp>(op);
@@ -272,6 +277,9 @@ struct SummaryAttentionRecipe
   }
   void emitGroup(Operation *op, GroupEmitter &e) const {
     auto attention = cast<SummaryAttentionOp>(op);
+    if (attention.getNarrow()) {
+      return emitNarrowQueries(e, attention);
+    }
     if (attention.getKey()) {
       CausalSummaryWriter(e, attention).write();
     } else {

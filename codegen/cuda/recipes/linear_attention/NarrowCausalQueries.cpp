@@ -1,0 +1,222 @@
+//===- NarrowCausalQueries.cpp - Narrow queries of the keys so far, on a GPU =//
+// SPDX-License-Identifier: Apache-2.0
+//
+// As SummaryAttentionCausal.cpp: a block of threads has the queries and the
+// keys of a block of tokens. The score of a query and a key of the block is a
+// product of two features, both of which may lie anywhere in the range of f32:
+// f16 has no factor for a row that would keep what the few keys of early
+// queries weigh, so in f16 these products alone stay f32.
+
+#include "codegen/cuda/recipes/linear_attention/NarrowQueries.h"
+
+using namespace mlir;
+
+namespace hova {
+
+namespace {
+class NarrowCausalWriter : NarrowQueryWriter {
+public:
+  NarrowCausalWriter(GroupEmitter &e, SummaryAttentionOp op);
+  void write();
+
+private:
+  bool addsFeatures() const { return hasMaximum() && eps != 0; }
+  Type scoreElement() { return isScaled() ? Type(b.f32()) : element; }
+  Value scoreFactor(Value wide) { return isScaled() ? wide : narrow(wide); }
+  Value ofKeys(Value tensor) {
+    return e.headOf(tensor, shapeOf(op.getSummary())[1], op.getGroup());
+  }
+  /// The maximum of the keys before the block, for all rows.
+  Value maximumBefore();
+  /// The maximum of the keys up to each.
+  void findKeyMaxima();
+  /// Features of the block's keys of a turn.
+  Value keyFeaturesOf(Value products, Value shift, Expr turn);
+  /// The sums over the keys before the block, relative to a query's maximum,
+  /// and of softmax with what eps adds to them.
+  void finishBefore();
+  /// What the keys of the block weigh for each query, of the products of their
+  /// features.
+  Value weighBlock(Value scores);
+  /// Adds what the keys of the block give.
+  void addBlock(Value weights);
+
+  Value keys, keyFeatures; ///< slots of the block, and of a turn
+  Value keyHalf;           ///< of each key; null for relu
+  Value keyMost;           ///< up to each key; null but for softmax
+  Value result, denominator;
+  Value features; ///< the sums of those of the queries; null without eps
+};
+} // namespace
+
+NarrowCausalWriter::NarrowCausalWriter(GroupEmitter &e, SummaryAttentionOp op)
+    : NarrowQueryWriter(e, op) {
+  keys = rowBoxes();
+  keyFeatures = b.slots({1, chosen.getRows(), step}, scoreElement());
+}
+
+Value NarrowCausalWriter::maximumBefore() {
+  return b.gather(tile(1), sums,
+                  [&](Expr, Expr) { return std::pair(Expr(count + 1), 0); });
+}
+
+void NarrowCausalWriter::findKeyMaxima() {
+  TileType column = tile(1);
+  Value maxima = findMaxima(keys).most;
+  Value counted = b.map(
+      column, {maxima, validKeys(column, row)}, [&](Elements x, Expr i, Expr) {
+        return select(counts(row + i, tokens, x[1]), x[0], kNoKeyMaximum);
+      });
+  Value line = GroupTransposeOp::create(b, rowTile(chosen.getRows()), counted);
+  Value upTo =
+      b.map(tile(chosen.getRows()), line, [](Elements x, Expr i, Expr j) {
+        return select(i < j, kNoKeyMaximum, x[0]);
+      });
+  keyMost = b.combine(Combine::max,
+                      b.reduce(Combine::max, upTo, TileDistribution::product),
+                      maximumBefore());
+}
+
+Value NarrowCausalWriter::keyFeaturesOf(Value products, Value shift,
+                                        Expr turn) {
+  return b.map(products.getType(), {products, shift, validKeys(tile(1), row)},
+               [&](Elements x, Expr i, Expr j) {
+                 Expr feature = x[1] ? b.power(fma(x[0], factor(), x[1]))
+                                     : rectify(x[0]) + eps;
+                 Expr there =
+                     isFeature(turn, j) & counts(row + i, tokens, x[2]);
+                 return select(there, feature, 0);
+               });
+}
+
+void NarrowCausalWriter::finishBefore() {
+  Value before = keyMost ? maximumBefore() : Value();
+  for (Value *sum : {&result, &denominator}) {
+    *sum = b.map(sum->getType(), {*sum, size, before, keyMost},
+                 [&](Elements x, Expr, Expr) {
+                   Expr whole = x[1] ? x[0] * x[1] : x[0];
+                   return x[2] ? whole * b.power(x[2] - x[3]) : whole;
+                 });
+  }
+  if (!features) {
+    return;
+  }
+  auto add = [&](Value sum, int64_t column, int64_t width) {
+    auto type = cast<TileType>(sum.getType());
+    Value plain =
+        b.load(rowTile(type.columns()), e.view(sums, 0, rows, column, width),
+               count, 0, true, type.columns() == width);
+    return b.map(type, {sum, plain, features}, [&](Elements x, Expr, Expr) {
+      return fma(x[2] * eps, x[1], x[0]);
+    });
+  };
+  result = add(result, 0, valueWidth);
+  denominator = add(denominator, valueWidth, 1);
+}
+
+Value NarrowCausalWriter::weighBlock(Value scores) {
+  TileType line = rowTile(chosen.getRows());
+  Value lineMost =
+      keyMost ? Value(GroupTransposeOp::create(b, line, keyMost)) : Value();
+  return b.map(tile(chosen.getRows()),
+               {scores, keyMost, lineMost, features, validKeys(line, row)},
+               [&](Elements x, Expr i, Expr j) {
+                 Expr score = x[1] ? x[0] * b.power(x[2] - x[1]) : x[0];
+                 if (features) {
+                   score = fma(x[3], eps, score);
+                 }
+                 return select(i < j, 0,
+                               select(counts(row + j, tokens, x[4]), score, 0));
+               });
+}
+
+/// Weights of f16 are relative to the largest of their row.
+void NarrowCausalWriter::addBlock(Value weights) {
+  Value vs = b.slots({1, chosen.getRows(), chosen.getColumns()}, element);
+  Value copy = copyBox(ofKeys(op.getValue()), row, vs, 0, rowsInside());
+  Value largest;
+  if (isScaled()) {
+    Value most = b.reduce(Combine::max, weights, TileDistribution::product);
+    largest = b.map(most.getType(), most,
+                    [](Elements x, Expr, Expr) { return max(x[0], 0x1p-126); });
+    weights = b.map(weights.getType(), {weights, largest},
+                    [](Elements x, Expr, Expr) { return x[0] / x[1]; });
+  }
+  weights = narrow(weights);
+  Value sum =
+      GroupReduceOp::create(b, denominator.getType(), Combine::add, weights);
+  auto add = [](Elements x, Expr, Expr) {
+    return x[2] ? fma(x[0], x[2], x[1]) : x[0] + x[1];
+  };
+  denominator = b.map(sum.getType(), {sum, denominator, largest}, add);
+  GroupWaitOp::create(b, copy);
+  Value none = largest ? b.fill(result.getType(), 0) : result;
+  Value made =
+      GroupProductOp::create(b, weights, vs, b.index(0), none, Value(), false);
+  result = largest ? b.map(made.getType(), {made, result, largest}, add) : made;
+}
+
+void NarrowCausalWriter::write() {
+  Values copies = copyRows(e.headOf(op.getQuery(), op.getHeads()), queries);
+  copies.append(copyRows(ofKeys(op.getKey()), keys));
+  GroupWaitOp::create(b, copies);
+  if (hasExponentials()) {
+    half = halfNormsOfBox(queries, 0);
+    keyHalf = halfNormsOfBox(keys, 0);
+  }
+  findQueryMaxima();
+  if (hasMaximum()) {
+    findKeyMaxima();
+  }
+  Value shift = shiftOf(most, hasMaximum() ? half : Value());
+  Value keyShift;
+  if (hasExponentials()) {
+    Value of = keyMost ? keyMost : b.fill(tile(1), this->shift());
+    keyShift = shiftOf(of, keyHalf);
+  }
+  Values state = startSums();
+  state.push_back(b.fill(tile(chosen.getRows()), 0));
+  if (addsFeatures()) {
+    state.push_back(b.fill(tile(1, TileDistribution::partial), 0));
+  }
+  auto take = [&](Expr turn, Value ones, ValueRange before) -> Values {
+    Expr zero = b.index(0);
+    Value ofKeys = keyFeaturesOf(multiply(keys, turn), keyShift, turn);
+    GroupShareOp::create(b, scoreFactor(ofKeys), keyFeatures, zero);
+    Value ofQueries =
+        b.map(tile(step), featuresOf(multiply(queries, turn), shift),
+              [&](Elements x, Expr, Expr j) {
+                Expr feature = eps != 0 ? x[0] + eps : x[0];
+                return select(isFeature(turn, j), feature, 0);
+              });
+    Value weights = b.map(tile(step), {ofQueries, ones},
+                          [](Elements x, Expr, Expr) { return x[0] * x[1]; });
+    Values next = addMeans(weights, before);
+    next.push_back(GroupProductOp::create(b, scoreFactor(ofQueries),
+                                          keyFeatures, zero, before[2], Value(),
+                                          true));
+    if (addsFeatures()) {
+      next.push_back(b.combineRows(Combine::add, before[3], ofQueries));
+    }
+    return next;
+  };
+  Values made = takeFeatures(Brings::all, state, take);
+  result = made[0];
+  denominator = made[1];
+  features = addsFeatures()
+                 ? b.reduce(Combine::add, made[3], TileDistribution::product)
+                 : Value();
+  finishBefore();
+  addBlock(weighBlock(made[2]));
+  divideAndStore(result, denominator, Value());
+}
+
+void emitNarrowQueries(GroupEmitter &e, SummaryAttentionOp op) {
+  if (op.getKey()) {
+    NarrowCausalWriter(e, op).write();
+  } else {
+    NarrowQueryWriter(e, op).write();
+  }
+}
+
+} // namespace hova
