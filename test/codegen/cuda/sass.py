@@ -74,6 +74,7 @@ class Kernel:
     stack: int
     code: list[str]
     loop: tuple[int, int] | None
+    loops: list[tuple[int, int]] = field(default_factory=list)  # all that hold products
     repairs: list[str] = field(default_factory=list)  # what ptxas did to make wgmma right, of which it only tells
 
     def turn(self, first: int, last: int) -> Turn:
@@ -124,7 +125,7 @@ def read_kernel(said: str, text: str) -> Kernel:
         return int(re.search(pattern, said)[1])
 
     spilled = number(r"(\d+) bytes spill stores") + number(r"(\d+) bytes spill loads")
-    return Kernel(number(r"Used (\d+) registers"), spilled, number(r"(\d+) bytes stack frame"), code, loops[0] if loops else None)
+    return Kernel(number(r"Used (\d+) registers"), spilled, number(r"(\d+) bytes stack frame"), code, loops[0] if loops else None, loops)
 
 
 def assemble_all(ptx: str, folder: Path, arch: str = "sm_80") -> dict[str, Kernel]:

@@ -28,6 +28,7 @@ FEW_ROWS = Gate(0.80, 1.15, 1.5)
 FEW_BLOCKS = Gate(1.05, 1.55, 2.2)
 ATTENTION = Gate(0.60, 0.80, 3.9)
 MASKED = 5.2
+PERFORMER = 4.0
 
 
 def product(rows, inner, columns, block_rows, block_columns, *options):
@@ -184,6 +185,25 @@ def test_windows_whose_heads_are_weighted(tmp_path):
     made = sass.assemble_all(hova("compile", tmp_path / "model.json", "--dtype=bf16", "--target=cuda", "--emit=ptx"), tmp_path)
     assert len(made) == 6
     assert {name: (kernel.spilled, kernel.local()) for name, kernel in made.items()} == dict.fromkeys(made, (0, 0))
+
+
+@pytest.mark.parametrize("kernel, dtype", [("softmax", "bf16"), ("relu", "bf16"), ("exp", "bf16"), ("softmax", "f16")])
+def test_features_and_sums_of_a_performer(kernel, dtype, tmp_path):
+    """256 features of 1,024 tokens in heads of 64: the loop of features and their sums has an HMMA for each 16x8x16, and few instructions beside."""
+    attention = {"name": "attn", "op": "multi_head_attention", "input": "x", "heads": 8, "kind": "performer", "kernel": kernel, "features": 256}
+    model = {"hova": 1, "name": "performer", "inputs": {"x": {"shape": [2, 1024, 512]}}, "layers": [attention], "outputs": {"y": "attn"}}
+    (tmp_path / "model.json").write_text(json.dumps(model))
+    made = sass.assemble_all(hova("compile", tmp_path / "model.json", f"--dtype={dtype}", "--target=cuda", "--emit=ptx"), tmp_path)
+    assert {name: (code.spilled, code.stack, code.local()) for name, code in made.items()} == dict.fromkeys(made, (0, 0, 0))
+    sums = made["kernel_attn"]
+    assert sum(op.startswith("FFMA") for op in sums.code) < sum(op.startswith("HMMA") for op in sums.code)
+    # Two tiles of rows a warp; products of 64 features with 64 keys, and of these with 64 values. Sums of weights come besides.
+    products = 2 * (8 * 4 + 8 * 4)
+    turns = [turn for turn in (sums.turn(*loop) for loop in sums.loops) if turn.counts["MUFU" if kernel != "relu" else "HMMA"] and turn.counts["LDGSTS"] == 8]
+    turns = [turn for turn in turns if products < turn.products < 1.1 * products]
+    assert len(turns) == 1
+    print(f"\n| {kernel} {dtype} | {turns[0].products} | {turns[0].others:.2f} |", end="")
+    assert turns[0].others <= PERFORMER
 
 
 def described(name):

@@ -45,9 +45,10 @@ APPROXIMATED = {"product of few rows", "product with a gate", "product of column
                 "shares", "logarithms of shares, rows in parts", "heads of length one, no gain", "sums of keys", "sums of keys, f32",
                 "merged sums", "merged sums before a block", "queries of sums", "queries of sums, f32", "queries of keys so far",
                 "queries of keys so far, f32", "sum of parts", "powers of e",
+                *(name for name in CASES if ", narrow" in name),
                 *(name for name in CASES if name.startswith(("attention", "norm")))} - {"attention, weights as they are", "attention, weights over their sum, f32"}
 # Those that multiply matrices by the instruction for it; f32 has none.
-MULTIPLYING = [name for name in CASES if name.startswith(("product", "attention", "logits", "raw scores")) and name != "product by rows"
+MULTIPLYING = [name for name in CASES if (", narrow" in name or name.startswith(("product", "attention", "logits", "raw scores"))) and name != "product by rows"
                and not name.endswith(", f32")]
 # Orders of warps, and when copies land; early is the order that hides most.
 ORDERS = [("late", 1), ("mixed", 2)]

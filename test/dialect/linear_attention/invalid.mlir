@@ -334,3 +334,27 @@ func.func @merge_summaries_c2_one_block(%s: tensor<1x2x3x12x4xf32>) {
   %r = hova.merge_summaries softmax %s : tensor<1x2x3x12x4xf32> -> tensor<1x2x3x12x4xf32>
   return
 }
+
+// -----
+
+func.func @linear_attention_c8_narrow_of_f32(%q: tensor<1x9x8xf32>, %k: tensor<1x9x8xf32>, %v: tensor<1x9x6xf32>) {
+  // expected-error@+1 {{'hova.linear_attention' op expects factors of one type of 16 bits where it is narrow, got 'f32' first}}
+  %r = hova.linear_attention relu %q, %k, %v {heads = 2 : i64, narrow} : (tensor<1x9x8xf32>, tensor<1x9x8xf32>, tensor<1x9x6xf32>) -> tensor<1x9x6xf32>
+  return
+}
+
+// -----
+
+func.func @key_summary_c7_narrow_of_two_types(%k: tensor<1x9x8xbf16>, %v: tensor<1x9x6xf16>) {
+  // expected-error@+1 {{'hova.key_summary' op expects factors of one type of 16 bits where it is narrow, got 'bf16' first}}
+  %r = hova.key_summary relu %k, %v {block = 4 : i64, heads = 2 : i64, narrow} : (tensor<1x9x8xbf16>, tensor<1x9x6xf16>) -> tensor<1x2x3x4x4xf32>
+  return
+}
+
+// -----
+
+func.func @summary_attention_c10_narrow_of_f32(%q: tensor<1x9x8xf32>, %s: tensor<1x2x1x4x4xf32>) {
+  // expected-error@+1 {{'hova.summary_attention' op expects factors of one type of 16 bits where it is narrow, got 'f32' first}}
+  %r = hova.summary_attention relu %q, %s {block = 4 : i64, heads = 2 : i64, narrow} : (tensor<1x9x8xf32>, tensor<1x2x1x4x4xf32>) -> tensor<1x9x6xf32>
+  return
+}
