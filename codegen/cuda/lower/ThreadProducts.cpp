@@ -121,27 +121,29 @@ LogicalResult ThreadEmitter::verifyProduct(GroupProductOp op) {
   return success();
 }
 
-/// One mma.sync of words of 16-bit elements: the new sums of a lane.
+/// Words of two elements as mma.sync takes them: pairs of f16 as vectors, those
+/// of bf16 as words.
+static SmallVector<Value> pairsOf(OpBuilder &b, Location loc, Type element,
+                                  ArrayRef<Value> words) {
+  SmallVector<Value> operands(words);
+  for (Value &word : operands) {
+    word = element.isF16() ? Value(LLVM::BitcastOp::create(
+                                 b, loc, VectorType::get({2}, element), word))
+                           : word;
+  }
+  return operands;
+}
+
+/// One mma.sync of such operands: the new sums of a lane.
 ThreadEmitter::Values ThreadEmitter::multiplyAdd(Type element,
                                                  ArrayRef<Value> lhs,
                                                  ArrayRef<Value> rhs,
                                                  ArrayRef<Value> sums) {
   auto kind = element.isF16() ? NVVM::MMATypes::f16 : NVVM::MMATypes::bf16;
-  // The operation takes pairs of f16 as vectors, and those of bf16 as words.
-  auto pairs = [&](ArrayRef<Value> words) {
-    Values operands(words);
-    for (Value &word : operands) {
-      word = element.isF16() ? Value(LLVM::BitcastOp::create(
-                                   b, VectorType::get({2}, element), word))
-                             : word;
-    }
-    return operands;
-  };
   SmallVector<Type> four(4, b.getF32Type());
   Value added = NVVM::MmaOp::create(
-      b, LLVM::LLVMStructType::getLiteral(b.getContext(), four), pairs(lhs),
-      pairs(rhs), sums, {16, 8, 16}, std::nullopt, std::nullopt,
-      std::array{kind, kind},
+      b, LLVM::LLVMStructType::getLiteral(b.getContext(), four), lhs, rhs, sums,
+      {16, 8, 16}, std::nullopt, std::nullopt, std::array{kind, kind},
       std::array{NVVM::MMALayout::row, NVVM::MMALayout::col});
   Values made;
   for (int64_t i = 0; i < 4; ++i) {
@@ -160,8 +162,9 @@ LogicalResult ThreadEmitter::emitSumByProducts(GroupReduceOp op) {
     return op.emitOpError("expects rows of 16 bits as a product leaves them, "
                           "and a result that lies so, too");
   }
-  bool isHalf = tile.getElementType().isF16();
-  Value ones = i32(isHalf ? 0x3C003C00 : 0x3F803F80);
+  Type element = tile.getElementType();
+  Value ones = i32(element.isF16() ? 0x3C003C00 : 0x3F803F80);
+  Values pairOfOnes = pairsOf(b, b.getLoc(), element, {ones, ones});
   Value none = arith::ConstantOp::create(b, b.getF32FloatAttr(0));
   ArrayRef<Value> words = parts[op.getTile()];
   int64_t blocks = tile.columns() / kBlockRows;
@@ -173,9 +176,10 @@ LogicalResult ThreadEmitter::emitSumByProducts(GroupReduceOp op) {
       return words[(2 * a + row) * blocks + block];
     };
     for (int64_t k = 0; k < blocks; k += 2) {
-      sums = multiplyAdd(tile.getElementType(),
-                         {at(0, k), at(1, k), at(0, k + 1), at(1, k + 1)},
-                         {ones, ones}, sums);
+      Values weights =
+          pairsOf(b, b.getLoc(), element,
+                  {at(0, k), at(1, k), at(0, k + 1), at(1, k + 1)});
+      sums = multiplyAdd(element, weights, pairOfOnes, sums);
     }
     totals.append({sums[0], sums[2]});
   }
@@ -200,10 +204,10 @@ LogicalResult ThreadEmitter::emitProduct(GroupProductOp op) {
   for (int64_t k = 0; k < depth / 16; ++k) {
     SmallVector<Values> lhs;
     for (int64_t a = 0; a < rows / 16; ++a) {
-      lhs.push_back(leftOperand(op, a, k));
+      lhs.push_back(pairsOf(b, b.getLoc(), element, leftOperand(op, a, k)));
     }
     for (int64_t n = 0; n < columns; n += 16) {
-      Values rhs = rightOperand(op, k, n);
+      Values rhs = pairsOf(b, b.getLoc(), element, rightOperand(op, k, n));
       for (int64_t half = 0; half < 2; ++half) {
         for (size_t a = 0; a < lhs.size(); ++a) {
           size_t first = 2 * a * width + (n + kBlockRows * half) / kLanesOfRow;
