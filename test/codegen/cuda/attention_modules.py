@@ -405,21 +405,23 @@ def merge_summaries(kind: str, rows: int, columns: int, limit: float, exclusive:
 
 
 def summary_attention(kind: str, halves: str, tokens: int, widths: tuple[int, int], count: int, limit: float, batch: int, added: float = 0.0,
-                      narrow: bool = False, scale: float = 0.5, size: float = 1.0) -> Case:
-    """Queries read sums of one block, of this size; two heads share a head of these. `added` is each constant that is added to denominators."""
+                      narrow: bool = False, scale: float = 0.5, size: float = 1.0, value: float = 1.0) -> Case:
+    """Queries read sums of one block, of this size, over values of that; two heads share a head of these. `added` is each constant that is added to denominators."""
     n, heads = Numbers(halves), 2
     eps = 0.0 if kind == "exp" else 0.125
     q = (n.wide if halves == "f32" else n.narrow)(batch, tokens, heads * widths[0])
     features_count, extra = count or widths[0], 2 if kind == "softmax" else 0
-    n.store(np.float32(size) * np.abs(n.random.standard_normal((batch, 1, 1, features_count + extra, widths[1] + 1), np.float32)), 0, np.nan)
+    sizes = np.float32(size) * np.float32([value] * widths[1] + [1])
+    n.store(sizes * np.abs(n.random.standard_normal((batch, 1, 1, features_count + extra, widths[1] + 1), np.float32)), 0, np.nan)
     s = n.operands[-1].astype(np.float64)[:, :, 0]
     w = projections(n, widths[0], count, narrow)
     products, half = features(of_heads(q, heads), w, scale)
     if kind == "relu":
         query_features = np.maximum(products, 0) + eps
     else:
-        peak = products.max(-1, keepdims=True) if extra else math.log(features_count) / 2
-        query_features = np.exp(products - half[..., None] - peak) + eps
+        # What is a factor of all features of a query matters to eps and to what is added alone.
+        peak = products.max(-1, keepdims=True) if extra or not added else math.log(features_count) / 2
+        query_features = np.exp(products - peak - (half[..., None] if extra or added else 0)) + eps
     sums = s[:, :, :features_count] + (eps * s[:, :, features_count : features_count + 1] if extra else 0)
     result = query_features @ sums / (features_count if extra else 1)
     denominator = result[..., -1:]

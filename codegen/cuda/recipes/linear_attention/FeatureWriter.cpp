@@ -103,4 +103,82 @@ FeatureWriter::Values FeatureWriter::takeTurns(int64_t turns,
   return made;
 }
 
+//===----------------------------------------------------------------------===//
+// Queries
+//===----------------------------------------------------------------------===//
+
+Value FeatureWriter::maximumBefore(Value sums) {
+  return b.gather(tile(1), sums,
+                  [&](Expr, Expr) { return std::pair(Expr(count + 1), 0); });
+}
+
+Value FeatureWriter::maximaUpTo(Value maxima, Value sums, Expr row,
+                                int64_t tokens) {
+  TileType column = tile(1);
+  Value counted = b.map(
+      column, {maxima, validKeys(column, row)}, [&](Elements x, Expr i, Expr) {
+        return select(counts(row + i, tokens, x[1]), x[0], kNoKeyMaximum);
+      });
+  Value line = GroupTransposeOp::create(b, rowTile(chosen.getRows()), counted);
+  Value upTo =
+      b.map(tile(chosen.getRows()), line, [](Elements x, Expr i, Expr j) {
+        return select(i < j, kNoKeyMaximum, x[0]);
+      });
+  Value before = maximumBefore(sums);
+  return b.combine(Combine::max,
+                   b.reduce(Combine::max, upTo, TileDistribution::product),
+                   before);
+}
+
+void FeatureWriter::addPlain(Sums &all, Value sums) {
+  auto add = [&](Value sum, int64_t column, int64_t width) {
+    auto type = cast<TileType>(sum.getType());
+    Value plain =
+        b.load(rowTile(type.columns()), e.view(sums, 0, rows, column, width),
+               count, 0, true, type.columns() == width);
+    return b.map(type, {sum, plain, all.features}, [&](Elements x, Expr, Expr) {
+      return fma(x[2] * eps, x[1], x[0]);
+    });
+  };
+  all.result = add(all.result, 0, valueWidth);
+  all.denominator = add(all.denominator, valueWidth, 1);
+}
+
+void FeatureWriter::divideAndStore(SummaryAttentionOp op, Expr row,
+                                   const Sums &all, Value most, Value half,
+                                   Value scale) {
+  Value to = e.headOf(op.getResult(), op.getHeads());
+  double stabilizer = op.getStabilizer().convertToDouble();
+  double constant = op.getDenominatorEps().convertToDouble();
+  double share = 1.0 / featureNormalizer(map, count);
+  // Exponentials of exp are relative to a maximum that it does not have.
+  bool isRelative =
+      map == FeatureMap::exp && (stabilizer != 0 || constant != 0);
+  Value denominator =
+      b.map(all.denominator.getType(), {all.denominator, most, half, scale},
+            [&](Elements x, Expr, Expr) {
+              Expr part = x[0] * share;
+              Expr factor =
+                  isRelative ? b.power(x[2] - x[1] + shift()) : Expr();
+              if (x[3]) {
+                factor = factor ? factor * x[3] : x[3];
+              }
+              auto relative = [&](double number) {
+                return factor ? number * factor : Expr(number);
+              };
+              if (stabilizer != 0) {
+                Expr isSmall = abs(part) <= relative(stabilizer);
+                part = part + select(isSmall, relative(2 * stabilizer), 0.0);
+              }
+              return constant != 0 ? part + relative(constant) : part;
+            });
+  Value divided = b.map(all.result.getType(), {all.result, denominator},
+                        [&](Elements x, Expr, Expr) {
+                          return select(x[1] == 0, 0, x[0] * share / x[1]);
+                        });
+  bool rowsInside = shapeOf(op.getQuery())[1] % chosen.getRows() == 0;
+  b.storeRounded(divided, to, row, 0, rowsInside,
+                 valueWidth == chosen.getColumns());
+}
+
 } // namespace hova

@@ -95,6 +95,28 @@ protected:
   Values takeTurns(int64_t turns, mlir::ValueRange resident,
                    mlir::ValueRange state, Copy copy, Take take);
 
+  // Queries.
+  /// What turns add up for a block of queries: the result, the denominator, and
+  /// where eps is added to sums of keys, the features.
+  struct Sums {
+    mlir::Value result, denominator, features;
+  };
+  /// Of a causal block, the maximum of the keys before it, for all rows.
+  mlir::Value maximumBefore(mlir::Value sums);
+  /// That of the keys up to each, of the maximum of each key of the block,
+  /// which begins with token `row`.
+  mlir::Value maximaUpTo(mlir::Value maxima, mlir::Value sums, Expr row,
+                         int64_t tokens);
+  /// Adds eps times the features' sums times what the last rows of `sums` are:
+  /// the sum of all values, and the number of keys.
+  void addPlain(Sums &all, mlir::Value sums);
+  /// Divides, and stores rows from `row` on. `most` and `half` are those of the
+  /// queries' exponentials. What is given is `scale` times the sums, a column,
+  /// unless that is null.
+  void divideAndStore(SummaryAttentionOp op, Expr row, const Sums &all,
+                      mlir::Value most, mlir::Value half,
+                      mlir::Value scale = {});
+
   GroupEmitter &e;
   KernelBuilder &b;
   CudaScheduleAttr chosen;

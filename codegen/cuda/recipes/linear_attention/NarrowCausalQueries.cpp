@@ -26,10 +26,6 @@ private:
   Value ofKeys(Value tensor) {
     return e.headOf(tensor, shapeOf(op.getSummary())[1], op.getGroup());
   }
-  /// The maximum of the keys before the block, for all rows.
-  Value maximumBefore();
-  /// The maximum of the keys up to each.
-  void findKeyMaxima();
   /// Features of the block's keys of a turn.
   Value keyFeaturesOf(Value products, Value shift, Expr turn);
   /// The sums over the keys before the block, relative to a query's maximum,
@@ -44,8 +40,7 @@ private:
   Value keys, keyFeatures; ///< slots of the block, and of a turn
   Value keyHalf;           ///< of each key; null for relu
   Value keyMost;           ///< up to each key; null but for softmax
-  Value result, denominator;
-  Value features; ///< the sums of those of the queries; null without eps
+  Sums made; ///< of the keys before the block, and then of its own, too
 };
 } // namespace
 
@@ -53,28 +48,6 @@ NarrowCausalWriter::NarrowCausalWriter(GroupEmitter &e, SummaryAttentionOp op)
     : NarrowQueryWriter(e, op) {
   keys = rowBoxes();
   keyFeatures = b.slots({1, chosen.getRows(), step}, scoreElement());
-}
-
-Value NarrowCausalWriter::maximumBefore() {
-  return b.gather(tile(1), sums,
-                  [&](Expr, Expr) { return std::pair(Expr(count + 1), 0); });
-}
-
-void NarrowCausalWriter::findKeyMaxima() {
-  TileType column = tile(1);
-  Value maxima = findMaxima(keys).most;
-  Value counted = b.map(
-      column, {maxima, validKeys(column, row)}, [&](Elements x, Expr i, Expr) {
-        return select(counts(row + i, tokens, x[1]), x[0], kNoKeyMaximum);
-      });
-  Value line = GroupTransposeOp::create(b, rowTile(chosen.getRows()), counted);
-  Value upTo =
-      b.map(tile(chosen.getRows()), line, [](Elements x, Expr i, Expr j) {
-        return select(i < j, kNoKeyMaximum, x[0]);
-      });
-  keyMost = b.combine(Combine::max,
-                      b.reduce(Combine::max, upTo, TileDistribution::product),
-                      maximumBefore());
 }
 
 Value NarrowCausalWriter::keyFeaturesOf(Value products, Value shift,
@@ -90,28 +63,17 @@ Value NarrowCausalWriter::keyFeaturesOf(Value products, Value shift,
 }
 
 void NarrowCausalWriter::finishBefore() {
-  Value before = keyMost ? maximumBefore() : Value();
-  for (Value *sum : {&result, &denominator}) {
+  Value before = keyMost ? maximumBefore(sums) : Value();
+  for (Value *sum : {&made.result, &made.denominator}) {
     *sum = b.map(sum->getType(), {*sum, size, before, keyMost},
                  [&](Elements x, Expr, Expr) {
                    Expr whole = x[1] ? x[0] * x[1] : x[0];
                    return x[2] ? whole * b.power(x[2] - x[3]) : whole;
                  });
   }
-  if (!features) {
-    return;
+  if (made.features) {
+    addPlain(made, sums);
   }
-  auto add = [&](Value sum, int64_t column, int64_t width) {
-    auto type = cast<TileType>(sum.getType());
-    Value plain =
-        b.load(rowTile(type.columns()), e.view(sums, 0, rows, column, width),
-               count, 0, true, type.columns() == width);
-    return b.map(type, {sum, plain, features}, [&](Elements x, Expr, Expr) {
-      return fma(x[2] * eps, x[1], x[0]);
-    });
-  };
-  result = add(result, 0, valueWidth);
-  denominator = add(denominator, valueWidth, 1);
 }
 
 Value NarrowCausalWriter::weighBlock(Value scores) {
@@ -119,10 +81,10 @@ Value NarrowCausalWriter::weighBlock(Value scores) {
   Value lineMost =
       keyMost ? Value(GroupTransposeOp::create(b, line, keyMost)) : Value();
   return b.map(tile(chosen.getRows()),
-               {scores, keyMost, lineMost, features, validKeys(line, row)},
+               {scores, keyMost, lineMost, made.features, validKeys(line, row)},
                [&](Elements x, Expr i, Expr j) {
                  Expr score = x[1] ? x[0] * b.power(x[2] - x[1]) : x[0];
-                 if (features) {
+                 if (x[3]) {
                    score = fma(x[3], eps, score);
                  }
                  return select(i < j, 0,
@@ -143,17 +105,20 @@ void NarrowCausalWriter::addBlock(Value weights) {
                     [](Elements x, Expr, Expr) { return x[0] / x[1]; });
   }
   weights = narrow(weights);
-  Value sum =
-      GroupReduceOp::create(b, denominator.getType(), Combine::add, weights);
+  Value sum = GroupReduceOp::create(b, made.denominator.getType(), Combine::add,
+                                    weights);
   auto add = [](Elements x, Expr, Expr) {
     return x[2] ? fma(x[0], x[2], x[1]) : x[0] + x[1];
   };
-  denominator = b.map(sum.getType(), {sum, denominator, largest}, add);
+  made.denominator =
+      b.map(sum.getType(), {sum, made.denominator, largest}, add);
   GroupWaitOp::create(b, copy);
-  Value none = largest ? b.fill(result.getType(), 0) : result;
-  Value made =
+  Value old = made.result;
+  Value none = largest ? b.fill(old.getType(), 0) : old;
+  Value product =
       GroupProductOp::create(b, weights, vs, b.index(0), none, Value(), false);
-  result = largest ? b.map(made.getType(), {made, result, largest}, add) : made;
+  made.result =
+      largest ? b.map(old.getType(), {product, old, largest}, add) : product;
 }
 
 void NarrowCausalWriter::write() {
@@ -166,7 +131,7 @@ void NarrowCausalWriter::write() {
   }
   findQueryMaxima();
   if (hasMaximum()) {
-    findKeyMaxima();
+    keyMost = maximaUpTo(findMaxima(keys).most, sums, row, tokens);
   }
   Value shift = shiftOf(most, hasMaximum() ? half : Value());
   Value keyShift;
@@ -200,15 +165,14 @@ void NarrowCausalWriter::write() {
     }
     return next;
   };
-  Values made = takeFeatures(Brings::all, state, take);
-  result = made[0];
-  denominator = made[1];
-  features = addsFeatures()
-                 ? b.reduce(Combine::add, made[3], TileDistribution::product)
-                 : Value();
+  Values after = takeFeatures(Brings::all, state, take);
+  made = {after[0], after[1],
+          addsFeatures()
+              ? b.reduce(Combine::add, after[3], TileDistribution::product)
+              : Value()};
   finishBefore();
-  addBlock(weighBlock(made[2]));
-  divideAndStore(result, denominator, Value());
+  addBlock(weighBlock(after[2]));
+  divideAndStore(op, row, made, most, half);
 }
 
 void emitNarrowQueries(GroupEmitter &e, SummaryAttentionOp op) {

@@ -2,41 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "codegen/cuda/recipes/linear_attention/NarrowQueries.h"
-#include <cmath>
 
 using namespace mlir;
 
 namespace hova {
 
 NarrowQueryWriter::NarrowQueryWriter(GroupEmitter &e, SummaryAttentionOp op)
-    : NarrowWriter(e, op, shapeOf(op.getQuery())[2] / op.getHeads(),
-                   shapeOf(op.getSummary())[4] - 1),
-      op(op), tokens(shapeOf(op.getQuery())[1]),
-      turns(llvm::divideCeil(count, step)) {
-  ArrayRef<int64_t> shape = shapeOf(op.getSummary());
-  row = e.block(0) * chosen.getRows();
-  Expr head = e.block(2) * shape[1] + e.block(1) / op.getGroup();
-  Expr slot = head * shape[2];
-  if (op.getMerged()) {
-    slot = slot + e.block(0);
-  }
-  sums = e.view(e.matrix(op.getSummary()), slot * rows, rows, 0, shape[4]);
-  queries = rowBoxes();
-  if (weight) {
-    projections = b.slots({1, step, keyColumns}, element);
-  }
-  means = b.slots({1, step, chosen.getColumns()}, element);
-  // Of causal queries eps is relative to another maximum than the sums.
-  if (hasMaximum() && eps != 0 && !op.getKey()) {
-    auto plain = [&](int64_t column, int64_t columns, int64_t width) {
-      return b.load(tileOf(1, columns, TileDistribution::row),
-                    e.view(sums, 0, rows, column, width), count, 0, true,
-                    columns == width);
-    };
-    plainValues = plain(0, chosen.getColumns(), valueWidth);
-    plainOnes = plain(valueWidth, 1, 1);
-  }
-}
+    : NarrowTurns(e, op), queries(rowBoxes()) {}
 
 //===----------------------------------------------------------------------===//
 // Rows
@@ -70,101 +42,6 @@ Value NarrowQueryWriter::multiply(Value boxes, Expr turn) {
       GroupLoadOp::create(b, stored, boxes, Value(turn.in(b)), {false, false});
   return b.map(type, features,
                [&](Elements x, Expr, Expr) { return widen(b, x[0]); });
-}
-
-//===----------------------------------------------------------------------===//
-// Turns
-//===----------------------------------------------------------------------===//
-
-NarrowQueryWriter::Values NarrowQueryWriter::bring(Expr turn, Brings what) {
-  Values brought;
-  Expr first = turn * step;
-  bool inside = count % step == 0;
-  if (weight) {
-    brought.push_back(b.load(boxTile(keyColumns), weight, first, 0, inside,
-                             keyWidth == keyColumns));
-  }
-  if (what != Brings::projections) {
-    brought.push_back(b.load(boxTile(1), e.view(sums, 0, count, valueWidth, 1),
-                             first, 0, inside, true));
-  }
-  if (what == Brings::all) {
-    brought.push_back(b.load(boxTile(chosen.getColumns()),
-                             e.view(sums, 0, count, 0, valueWidth), first, 0,
-                             inside, valueWidth == chosen.getColumns()));
-  }
-  return brought;
-}
-
-/// A sum is multiplied with a power of two first, which keeps it and its
-/// reciprocal away from the ends of f32. Where it is 0 so is what it divides.
-Value NarrowQueryWriter::shareOut(Value sums, Value ones, Value added) {
-  constexpr double kLarger = 0x1p40, kSmaller = 0x1p-16, kLeast = 0x1p-110;
-  Value near = b.map(ones.getType(), ones, [](Elements x, Expr, Expr) {
-    return select(x[0] < 1, kLarger, Expr(kSmaller));
-  });
-  Value inverse =
-      b.map(ones.getType(), {ones, near}, [&](Elements x, Expr, Expr) {
-        Expr one = 1 / max(x[0] * x[1], kLeast);
-        Value(one).getDefiningOp<arith::DivFOp>().setFastmath(
-            arith::FastMathFlags::arcp);
-        return one;
-      });
-  return b.map(sums.getType(), {sums, near, inverse, plainValues, added},
-               [&](Elements x, Expr, Expr) {
-                 Expr sum = x[3] ? fma(x[3], x[4], x[0]) : x[0];
-                 return sum * x[1] * x[2];
-               });
-}
-
-Value NarrowQueryWriter::give(ValueRange brought, Expr turn, Brings what) {
-  GroupWaitOp::create(b, ValueRange());
-  if (weight) {
-    GroupShareOp::create(b, narrow(brought.front()), projections, b.index(0));
-    brought = brought.drop_front();
-  }
-  if (what == Brings::projections) {
-    return {};
-  }
-  Value ones = brought[0], added;
-  if (plainOnes) {
-    // Not to what a turn has after the last feature, whose sums stay 0.
-    added = b.map(ones.getType(), {}, [&](Elements, Expr i, Expr) {
-      return count % step == 0
-                 ? b.number(eps)
-                 : select(turn * step + i < count, eps, Expr(0.0));
-    });
-    ones = b.map(ones.getType(), {ones, plainOnes, added},
-                 [&](Elements x, Expr, Expr) { return fma(x[1], x[2], x[0]); });
-  }
-  if (what == Brings::all) {
-    GroupShareOp::create(b, narrow(shareOut(brought[1], ones, added)), means,
-                         b.index(0));
-  }
-  return GroupTransposeOp::create(b, rowTile(step), ones);
-}
-
-NarrowQueryWriter::Values NarrowQueryWriter::takeFeatures(Brings what,
-                                                          ValueRange state,
-                                                          TakeFeatures take) {
-  Values carried = bring(b.index(0), what);
-  size_t ahead = carried.size();
-  llvm::append_range(carried, state);
-  if (turns > 1) {
-    carried =
-        b.loop(turns - 1, carried, [&](Expr turn, ValueRange in) -> Values {
-          Value ones = give(in.take_front(ahead), turn, what);
-          Values next = bring(turn + 1, what);
-          llvm::append_range(next, take(turn, ones, in.drop_front(ahead)));
-          return next;
-        });
-  }
-  Expr last = b.index(turns - 1);
-  ValueRange in(carried);
-  Value ones = give(in.take_front(ahead), last, what);
-  Values made = take(last, ones, in.drop_front(ahead));
-  GroupWaitOp::create(b, ValueRange());
-  return made;
 }
 
 //===----------------------------------------------------------------------===//
@@ -260,11 +137,18 @@ Value NarrowQueryWriter::shiftOf(Value most, Value half) {
   });
 }
 
+/// Of exp the largest exponent is exactly 0: the product is rounded as its
+/// maximum was, which may be large. Of softmax half the norm is far larger
+/// then.
 Value NarrowQueryWriter::featuresOf(Value products, Value shift) {
-  return b.map(
-      products.getType(), {products, shift}, [&](Elements x, Expr, Expr) {
-        return x[1] ? b.power(fma(x[0], factor(), x[1])) : rectify(x[0]);
-      });
+  return b.map(products.getType(), {products, shift},
+               [&](Elements x, Expr, Expr) {
+                 if (!hasExponentials()) {
+                   return rectify(x[0]);
+                 }
+                 return b.power(hasMaximum() ? fma(x[0], factor(), x[1])
+                                             : x[0] * factor() + x[1]);
+               });
 }
 
 NarrowQueryWriter::Values NarrowQueryWriter::startSums() {
@@ -283,42 +167,6 @@ NarrowQueryWriter::Values NarrowQueryWriter::addMeans(Value weights,
   return {result, addSums(before[1], weights)};
 }
 
-void NarrowQueryWriter::divideAndStore(Value result, Value denominator,
-                                       Value scale) {
-  double stabilizer = op.getStabilizer().convertToDouble();
-  double constant = op.getDenominatorEps().convertToDouble();
-  double share = 1.0 / featureNormalizer(map, count);
-  // Exponentials of exp are relative to a maximum that it does not have.
-  bool isRelative = map == FeatureMap::exp;
-  Value whole =
-      b.map(denominator.getType(), {denominator, most, half, scale},
-            [&](Elements x, Expr, Expr) {
-              Expr part = x[0] * share;
-              Expr factor;
-              if (isRelative && (stabilizer != 0 || constant != 0)) {
-                factor = b.power(x[2] - x[1] + shift());
-              }
-              if (x[3]) {
-                factor = factor ? factor * x[3] : x[3];
-              }
-              auto relative = [&](double number) {
-                return factor ? number * factor : Expr(number);
-              };
-              if (stabilizer != 0) {
-                Expr isSmall = abs(part) <= relative(stabilizer);
-                part = part + select(isSmall, relative(2 * stabilizer), 0.0);
-              }
-              return constant != 0 ? part + relative(constant) : part;
-            });
-  Value divided =
-      b.map(result.getType(), {result, whole}, [&](Elements x, Expr, Expr) {
-        return select(x[1] == 0, 0, x[0] * share / x[1]);
-      });
-  Value to = e.headOf(op.getResult(), op.getHeads());
-  b.storeRounded(divided, to, row, 0, rowsInside(),
-                 valueWidth == chosen.getColumns());
-}
-
 void NarrowQueryWriter::write() {
   Values copies = copyRows(e.headOf(op.getQuery(), op.getHeads()), queries);
   GroupWaitOp::create(b, copies);
@@ -331,12 +179,17 @@ void NarrowQueryWriter::write() {
       Brings::all, startSums(), [&](Expr turn, Value ones, ValueRange before) {
         Value features = featuresOf(multiply(queries, turn), shift);
         Value weights =
-            b.map(tile(step), {features, ones}, [&](Elements x, Expr, Expr) {
-              return eps != 0 ? fma(x[0], x[1], x[1] * eps) : x[0] * x[1];
+            b.map(tile(step), {features, ones}, [&](Elements x, Expr, Expr j) {
+              Expr weight =
+                  eps != 0 ? fma(x[0], x[1], x[1] * eps) : x[0] * x[1];
+              // After the last feature exponents may be far above the maximum,
+              // and infinity times a sum of 0 is no number.
+              return count % step == 0 ? weight
+                                       : select(isFeature(turn, j), weight, 0);
             });
         return addMeans(weights, before);
       });
-  divideAndStore(made[0], made[1], scale);
+  divideAndStore(op, row, {made[0], made[1], Value()}, most, half, scale);
 }
 
 } // namespace hova

@@ -28,28 +28,6 @@ CausalSummaryWriter::CausalSummaryWriter(GroupEmitter &e, SummaryAttentionOp op)
 // Features
 //===----------------------------------------------------------------------===//
 
-Value CausalSummaryWriter::maximumBefore() {
-  return b.gather(tile(1), sums,
-                  [&](Expr, Expr) { return std::pair(Expr(count + 1), 0); });
-}
-
-void CausalSummaryWriter::findKeyMaxima(Value maxima) {
-  TileType column = tile(1);
-  Value counted = b.map(
-      column, {maxima, validKeys(column, row)}, [&](Elements x, Expr i, Expr) {
-        return select(counts(row + i, tokens, x[1]), x[0], kNoKeyMaximum);
-      });
-  Value line = GroupTransposeOp::create(b, rowTile(chosen.getRows()), counted);
-  Value upTo =
-      b.map(tile(chosen.getRows()), line, [](Elements x, Expr i, Expr j) {
-        return select(i < j, kNoKeyMaximum, x[0]);
-      });
-  Value before = maximumBefore();
-  keyMost = b.combine(Combine::max,
-                      b.reduce(Combine::max, upTo, TileDistribution::product),
-                      before);
-}
-
 Value CausalSummaryWriter::weighKeys(Value products, Expr turn) {
   return b.map(
       tile(kSumsStep), {products, keyHalf, keyMost, validKeys(tile(1), row)},
@@ -64,7 +42,7 @@ Value CausalSummaryWriter::weighKeys(Value products, Expr turn) {
 //===----------------------------------------------------------------------===//
 
 void CausalSummaryWriter::rescale(Sums &all) {
-  Value before = maximumBefore();
+  Value before = maximumBefore(sums);
   for (Value *sum : {&all.result, &all.denominator}) {
     *sum = b.map(
         sum->getType(), {*sum, before, keyMost},
@@ -119,7 +97,7 @@ void CausalSummaryWriter::write() {
     Values maxima = findMaxima(of);
     most = maxima[0];
     if (hasMaximum()) {
-      findKeyMaxima(maxima[1]);
+      keyMost = maximaUpTo(maxima[1], sums, row, tokens);
     }
   }
   Values start = startSums();
@@ -141,10 +119,10 @@ void CausalSummaryWriter::write() {
     rescale(made);
   }
   if (made.features) {
-    addPlain(made);
+    addPlain(made, sums);
   }
   addBlock(made, state.back());
-  divideAndStore(made);
+  divideAndStore(op, row, made, most, half);
 }
 
 } // namespace hova

@@ -169,53 +169,6 @@ SummaryAttentionWriter::finishSums(ValueRange state) {
           addsFeatures() ? total(state[2]) : Value()};
 }
 
-void SummaryAttentionWriter::addPlain(Sums &all) {
-  auto add = [&](Value sum, int64_t column, int64_t width) {
-    auto type = cast<TileType>(sum.getType());
-    Value plain =
-        b.load(rowTile(type.columns()), e.view(sums, 0, rows, column, width),
-               count, 0, true, type.columns() == width);
-    return b.map(type, {sum, plain, all.features}, [&](Elements x, Expr, Expr) {
-      return fma(x[2] * eps, x[1], x[0]);
-    });
-  };
-  all.result = add(all.result, 0, valueWidth);
-  all.denominator = add(all.denominator, valueWidth, 1);
-}
-
-Value SummaryAttentionWriter::divide(const Sums &all) {
-  double stabilizer = op.getStabilizer().convertToDouble();
-  double constant = op.getDenominatorEps().convertToDouble();
-  double share = 1.0 / featureNormalizer(map, count);
-  bool isRelative =
-      map == FeatureMap::exp && (stabilizer != 0 || constant != 0);
-  Value denominator =
-      b.map(all.denominator.getType(), {all.denominator, most, half},
-            [&](Elements x, Expr, Expr) {
-              Expr part = x[0] * share;
-              Expr factor =
-                  isRelative ? b.power(x[2] - x[1] + shift()) : Expr();
-              auto relative = [&](double number) {
-                return factor ? number * factor : Expr(number);
-              };
-              if (stabilizer != 0) {
-                Expr isSmall = abs(part) <= relative(stabilizer);
-                part = part + select(isSmall, relative(2 * stabilizer), 0.0);
-              }
-              return constant != 0 ? part + relative(constant) : part;
-            });
-  return b.map(all.result.getType(), {all.result, denominator},
-               [&](Elements x, Expr, Expr) {
-                 return select(x[1] == 0, 0, x[0] * share / x[1]);
-               });
-}
-
-void SummaryAttentionWriter::divideAndStore(const Sums &all) {
-  Value to = e.headOf(op.getResult(), op.getHeads());
-  b.storeRounded(divide(all), to, row, 0, rowsInside(),
-                 valueWidth == chosen.getColumns());
-}
-
 void SummaryAttentionWriter::write() {
   Values resident = copyRows(queries);
   if (hasExponentials()) {
@@ -232,9 +185,9 @@ void SummaryAttentionWriter::write() {
                    });
   Sums made = finishSums(state);
   if (made.features) {
-    addPlain(made);
+    addPlain(made, sums);
   }
-  divideAndStore(made);
+  divideAndStore(op, row, made, most, half);
 }
 
 namespace {

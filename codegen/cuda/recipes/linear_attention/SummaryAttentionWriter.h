@@ -21,11 +21,6 @@ protected:
   struct Rows {
     mlir::Value matrix, box;
   };
-  /// What the turns add up: the result, the denominator, and where eps is added
-  /// to sums of keys, the features.
-  struct Sums {
-    mlir::Value result, denominator, features;
-  };
 
   Rows rowsOf(mlir::Value matrix);
   /// Begins to copy them.
@@ -47,9 +42,6 @@ protected:
   Values addSums(mlir::Value weights, Expr turn, Expr slot,
                  mlir::ValueRange before);
   Sums finishSums(mlir::ValueRange state);
-  /// Adds eps times the sums over all keys.
-  void addPlain(Sums &sums);
-  void divideAndStore(const Sums &sums);
 
   bool addsFeatures() const { return hasMaximum() && eps != 0; }
   bool rowsInside() const { return tokens % chosen.getRows() == 0; }
@@ -62,8 +54,6 @@ protected:
   mlir::Value most, half; ///< of each query; null for relu
 
 private:
-  mlir::Value divide(const Sums &sums);
-
   mlir::Value ws, ss;
 };
 
@@ -77,10 +67,6 @@ public:
 private:
   /// Features of the block's keys of a turn, as weights of their values.
   mlir::Value weighKeys(mlir::Value products, Expr turn);
-  /// The maximum of the keys before the block, for all rows.
-  mlir::Value maximumBefore();
-  /// The maximum of the keys up to each.
-  void findKeyMaxima(mlir::Value maxima);
   /// Makes sums over the keys before the block relative to a query's maximum.
   void rescale(Sums &sums);
   /// Adds what the keys of the block give, whose products with the queries'
