@@ -4,8 +4,8 @@
 // Sums over keys, to which one key after the other is added, and queries that
 // read them. Where the features of keys are relative to a maximum, the sums
 // keep it, and are scaled when it grows. And projected tokens. In float32 what
-// is narrow is rounded as programs do, which scale what a type of 16 bits has no
-// range for.
+// is narrow is rounded as programs do, which scale what a type of 16 bits has
+// no range for.
 
 #include "dialect/Storage.h"
 #include "dialect/evaluate/Evaluate.h"
@@ -128,7 +128,9 @@ template <typename T> struct KeySums {
               : evaluateExponential(query.products[r] - query.halfNorm - peak) +
                     eps;
       T one = ones[r] + keyEps * keys;
-      if (features.narrow != Storage::F32) {
+      // Exactly, a mean times its weight is the sum, but for what a division
+      // rounds: far numbers show whether sums are divided or not.
+      if (std::is_same_v<T, float> && features.narrow != Storage::F32) {
         addMeans(feature, one, keyEps, sums, denominator, r);
         continue;
       }
@@ -156,8 +158,7 @@ template <typename T> struct KeySums {
     T weight = rounded(features, feature * one);
     denominator += weight;
     for (int64_t c = 0; c < features.valueWidth && one != T(0); ++c) {
-      T sum =
-          values[r * features.valueWidth + c] + keyEps * plainValues[c];
+      T sum = values[r * features.valueWidth + c] + keyEps * plainValues[c];
       sums[c] += weight * rounded(features, sum / one);
     }
   }

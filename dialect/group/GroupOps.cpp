@@ -409,8 +409,7 @@ LogicalResult GroupReduceOp::verify() {
            << result;
   }
   if (isNarrow && getCombine() != Combine::add) { // C1
-    return emitOpError("expects elements of f32 or i32 of which it is not the "
-                       "sum, got ")
+    return emitOpError("expects f32 or i32 elements unless it adds, got ")
            << tile.getElementType();
   }
   bool was = tile.getDistribution() == TileDistribution::partial;

@@ -29,6 +29,13 @@ static int64_t queryBlockSize(int64_t tokens, int64_t most) {
   return llvm::divideCeil(tokens, llvm::divideCeil(tokens, most));
 }
 
+/// Those of two types could not be multiplied without making one wider.
+static bool hasFactorsOfOneType(LinearAttentionOp op) {
+  Type element = getElementTypeOrSelf(op.getQuery());
+  return element == getElementTypeOrSelf(op.getKey()) &&
+         element == getElementTypeOrSelf(op.getValue());
+}
+
 static Value summarize(RewriterBase &rewriter, LinearAttentionOp op,
                        int64_t block, UnitAttr narrow) {
   ArrayRef<int64_t> k = shapeOf(op.getKey()), v = shapeOf(op.getValue());
@@ -65,7 +72,7 @@ Value LinearAttentionOp::splitReduction(RewriterBase &rewriter,
   int64_t block = std::min(tokens, split.length);
   bool isCausal = getCausal();
   UnitAttr narrow = getNarrowAttr();
-  if (split.isNarrow && !narrow) {
+  if (split.isNarrow && hasFactorsOfOneType(*this)) {
     narrow = rewriter.getUnitAttr();
   }
   Value summary = summarize(rewriter, *this, block, narrow);

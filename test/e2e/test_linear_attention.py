@@ -78,6 +78,23 @@ def test_a_divided_sum_is_the_whole_one(kernel, causal, tmp_path):
 
 
 @pytest.mark.parametrize("causal", ["false", "true"])
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_narrow_factors_mean_nothing_in_float64(kernel, causal, tmp_path):
+    """Not even a division more, which far numbers would show."""
+    np.save(tmp_path / "x.npy", np.random.default_rng(7).standard_normal((1, 300, 24), np.float32))
+    narrow = hova("compile", "--target=cuda", "--dtype=bf16", "--emit=mlir", "--stop-after=fuse", "-o", "-", kernel=kernel, causal=causal)
+    wide = narrow.replace(", narrow", "")
+    assert wide != narrow
+    results = []
+    for name, text in (("narrow", narrow), ("wide", wide)):
+        dump = tmp_path / f"{name}.mlir"
+        dump.write_text(text)
+        hova("evaluate", "--input", tmp_path / "x.npy", "--output-dir", tmp_path / name, model=dump)
+        results.append(np.load(tmp_path / name / "y.npy").tobytes())
+    assert results[0] == results[1]
+
+
+@pytest.mark.parametrize("causal", ["false", "true"])
 def test_pairs_of_tokens_never_exist(causal, tmp_path):
     arena, scratch = [], []
     for tokens in (1000, 2000, 4000):

@@ -148,6 +148,22 @@ func.func @group_reduce_c1_one_column(%t: !hova.tile<64x128xf32, product 2x2>) {
 
 // -----
 
+func.func @group_reduce_c1_sums_of_16_bits_are_f32(%t: !hova.tile<64x128xbf16, product 4x1>) {
+  // expected-error@+1 {{'hova.group_reduce' op expects a result of 64x1x'f32' and the tile's members, got }}
+  %r = hova.group_reduce add %t : !hova.tile<64x128xbf16, product 4x1> -> !hova.tile<64x1xbf16, product 4x1>
+  return
+}
+
+// -----
+
+func.func @group_reduce_c1_no_maximum_of_16_bits(%t: !hova.tile<64x128xf16, product 4x1>) {
+  // expected-error@+1 {{'hova.group_reduce' op expects f32 or i32 elements unless it adds, got 'f16'}}
+  %r = hova.group_reduce max %t : !hova.tile<64x128xf16, product 4x1> -> !hova.tile<64x1xf32, product 4x1>
+  return
+}
+
+// -----
+
 func.func @group_reduce_c2_lanes_stay(%t: !hova.tile<64x128xf32, product 2x2>) {
   // expected-error@+1 {{'hova.group_reduce' op expects the distribution of the tile, or partial ones, got 'row'}}
   %r = hova.group_reduce max %t : !hova.tile<64x128xf32, product 2x2> -> !hova.tile<64x1xf32, row 2x2>

@@ -61,6 +61,13 @@ func.func @multiplies_a_tile(%p: !hova.tile<64x64xbf16, product 4x1>, %v: !hova.
   return %r : !hova.tile<64x32xf32, product 4x1>
 }
 
+// CHECK-LABEL: @adds_narrow_elements_as_f32
+// CHECK: hova.group_reduce add %{{[a-z0-9_]+}} : <64x128xbf16, product 4x1> -> <64x1xf32, product 4x1>
+func.func @adds_narrow_elements_as_f32(%t: !hova.tile<64x128xbf16, product 4x1>) -> !hova.tile<64x1xf32, product 4x1> {
+  %r = hova.group_reduce add %t : !hova.tile<64x128xbf16, product 4x1> -> !hova.tile<64x1xf32, product 4x1>
+  return %r : !hova.tile<64x1xf32, product 4x1>
+}
+
 // CHECK-LABEL: @reduces_in_two_steps
 // CHECK: hova.group_reduce add %{{[a-z0-9_]+}} : <64x128xf32, product 4x1> -> <64x1xf32, partial 4x1>
 // CHECK: hova.group_map(%{{[a-z0-9_]+}}, %{{[a-z0-9_]+}}) : (!hova.tile<64x1xf32, partial 4x1>, !hova.tile<64x1xf32, product 4x1>) -> !hova.tile<64x1xf32, partial 4x1>

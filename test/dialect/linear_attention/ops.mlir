@@ -64,6 +64,27 @@ func.func @reads_sums_and_keys(%q: tensor<1x9x8xf32>, %s: tensor<1x2x3x12x4xf32>
   return %r : tensor<1x9x6xf32>
 }
 
+// CHECK-LABEL: @attends_with_narrow_factors
+// CHECK: hova.linear_attention relu %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}} {heads = 2 : i64, narrow} : (tensor<1x9x8xbf16>, tensor<1x9x8xbf16>, tensor<1x9x6xbf16>) -> tensor<1x9x6xbf16>
+func.func @attends_with_narrow_factors(%q: tensor<1x9x8xbf16>, %k: tensor<1x9x8xbf16>, %v: tensor<1x9x6xbf16>) -> tensor<1x9x6xbf16> {
+  %r = hova.linear_attention relu %q, %k, %v {heads = 2 : i64, narrow} : (tensor<1x9x8xbf16>, tensor<1x9x8xbf16>, tensor<1x9x6xbf16>) -> tensor<1x9x6xbf16>
+  return %r : tensor<1x9x6xbf16>
+}
+
+// CHECK-LABEL: @summarizes_keys_by_narrow_factors
+// CHECK: hova.key_summary exp %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}} features(%{{[a-z0-9_]+}}) {block = 4 : i64, heads = 2 : i64, narrow} : (tensor<1x7x8xf16>, tensor<1x7x6xf16>, tensor<4x10xf32>) -> tensor<1x2x2x10x4xf32>
+func.func @summarizes_keys_by_narrow_factors(%k: tensor<1x7x8xf16>, %v: tensor<1x7x6xf16>, %w: tensor<4x10xf32>) -> tensor<1x2x2x10x4xf32> {
+  %r = hova.key_summary exp %k, %v features(%w) {block = 4 : i64, heads = 2 : i64, narrow} : (tensor<1x7x8xf16>, tensor<1x7x6xf16>, tensor<4x10xf32>) -> tensor<1x2x2x10x4xf32>
+  return %r : tensor<1x2x2x10x4xf32>
+}
+
+// CHECK-LABEL: @reads_sums_by_narrow_factors
+// CHECK: hova.summary_attention relu %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}} {block = 4 : i64, heads = 2 : i64, narrow} : (tensor<1x9x8xbf16>, tensor<1x2x3x4x4xf32>) -> tensor<1x9x6xbf16>
+func.func @reads_sums_by_narrow_factors(%q: tensor<1x9x8xbf16>, %s: tensor<1x2x3x4x4xf32>) -> tensor<1x9x6xbf16> {
+  %r = hova.summary_attention relu %q, %s {block = 4 : i64, heads = 2 : i64, narrow} : (tensor<1x9x8xbf16>, tensor<1x2x3x4x4xf32>) -> tensor<1x9x6xbf16>
+  return %r : tensor<1x9x6xbf16>
+}
+
 // CHECK-LABEL: @projects_tokens
 // CHECK: hova.project_tokens %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}} : tensor<?x9x8xf32>, tensor<9x2xf32> -> tensor<?x2x8xf32>
 func.func @projects_tokens(%x: tensor<?x9x8xf32>, %w: tensor<9x2xf32>) -> tensor<?x2x8xf32> {
