@@ -28,7 +28,7 @@ RECIPES = {
 }
 LEVELS = ["emulated", "interpreted"]
 # Kernels that take long, and that others cover but for the type or the maximum.
-FOR_FULL = {"sums of keys", "sums of keys, f32", "queries of sums, rectified", "queries of sums, f32", "queries of keys so far", "queries of keys so far, f32",
+FOR_FULL = {"sums of keys", "sums of keys, f32", "queries of sums, rectified", "queries of sums, narrow, rectified", "queries of sums, f32", "queries of keys so far", "queries of keys so far, f32",
             "product, f32", "product in parts, f32", "product of tokens, f32", "attention to blocks in f16", "attention, heads of 6 in f16", "logits of heads, f32",
             "attention, wide heads", "attention with logits in f16", "attention, heads of rows in f16", "product of scaled heads in f16"}
 
