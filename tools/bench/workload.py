@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 from safetensors.numpy import save_file
 
+from drawing import draw_blocks, soften_exponents
 from programs import call
 
 DTYPES = {"f32": np.float32, "i32": np.int32, "i64": np.int64, "bool": np.bool_}
@@ -116,30 +117,6 @@ class Case:
 
 def is_json(text):
     return bool(re.fullmatch(r"true|false|-?\d+(\.\d+)?([eE][+-]?\d+)?", text))
-
-
-def soften_exponents(tensors):
-    """Halves queries and keys of features exp(w x - |x|^2/2), which have no maximum.
-
-    With x of order one in 64 channels, products of two of them would be 1e-28, nothing
-    beside the 1e-8 in the denominators, and the attention would have no effect.
-    """
-    for name in tensors:
-        place, _, role = name.rpartition(".attn.features")
-        for part in ("query", "key") if place and not role else ():
-            if f"{place}.{part}.weight" in tensors:
-                tensors[f"{place}.{part}.weight"] *= np.float32(0.5)
-
-
-def draw_blocks(generator, shape):
-    """Blocks of keys [heads, blocks - 2, r] that query block i does not see anyway."""
-    heads, inner, count = shape
-    table = np.empty(shape, np.float32)
-    for block in range(1, inner + 1):
-        free = [b for b in range(1, inner + 1) if abs(b - block) > 1]
-        for head in range(heads):
-            table[head, block - 1] = generator.permutation(free)[:count]
-    return table
 
 
 def draw(generator, tensor, table):

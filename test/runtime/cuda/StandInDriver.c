@@ -151,6 +151,9 @@ STAND_IN CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute attribute,
   ENTER(false);
   (void)device;
   switch ((int)attribute) {
+  case 16: // multiprocessors
+    *value = 2;
+    return CODE(0);
   case 75:
     *value = machine.capability / 10;
     return CODE(0);
