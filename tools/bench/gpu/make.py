@@ -1,0 +1,159 @@
+# ===- make.py - What a machine with a GPU is given -------------------------------------=== #
+# SPDX-License-Identifier: Apache-2.0
+"""Makes a folder that times hova on a machine that has a GPU and Python, and neither LLVM nor a network:
+
+    build/venv-test/bin/python tools/bench/gpu/make.py -o build/gpu-bench      # here
+    python3 gpu-bench/measure.py --out results                                 # there
+
+The folder holds programs of the models for each level, kernels as PTX and, where `ptxas` is, as machine code, what they are to
+compute, and a list of what is measured. Weights repeat in blocks (there/repeating.py), so that packed images of gigabytes are a few
+megabytes. A folder of more than 64 MiB, which such machines often do not take, is an error.
+
+Needs a build of hova and its tests (HOVA_BUILD, else build), and the packages of test/requirements.txt."""
+
+import argparse
+import json
+import lzma
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import zipfile
+from pathlib import Path
+
+SOURCE = Path(__file__).resolve().parents[3]
+os.environ.setdefault("HOVA_BUILD", str(SOURCE / "build"))
+os.environ.setdefault("HOVA_LLVM", "/usr/lib/llvm-22")
+TESTS = SOURCE / "test/codegen/cuda"
+sys.path[:0] = [str(SOURCE / folder) for folder in ("tools/bench/gpu/there", "tools/bench", "test/codegen/cuda", "test/e2e")]
+import make_kernels  # noqa: E402
+import make_models  # noqa: E402
+from lists import FULL, SMALL  # noqa: E402
+from machine import commit  # noqa: E402
+
+MOST_BYTES = 64 << 20
+# Of the tests, what says how far a kernel may err. Only the interpreter itself is not called there.
+CHECKS = ("kernels.py", "ptx.py", "ptx_code.py", "ptx_memory.py", "ptx_numbers.py", "ptx_products.py")
+PLACES = ("CUDA_HOME", "CUDA_PATH")
+
+
+class Maker:
+    """Where files go, what they are made with, and how: a build of hova, and `ptxas` or none."""
+
+    def __init__(self, folder, lists, ptxas, arch):
+        self.folder, self.lists, self.ptxas, self.arch = folder, lists, ptxas, arch
+        self.bin = Path(os.environ["HOVA_BUILD"]) / "bin"
+        self.work = tempfile.TemporaryDirectory(prefix="hova-gpu-make-")
+        self.scratch = Path(self.work.name)
+        self.archives = {}
+
+    def store(self, name, data, **how):
+        """Writes bytes as data/NAME.xz."""
+        path = self.folder / "data" / f"{name}.xz"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(lzma.compress(data, **how))
+
+    def add(self, archive, name, data):
+        """Writes bytes as a file of an archive."""
+        if archive not in self.archives:
+            self.archives[archive] = zipfile.ZipFile(self.folder / "data" / archive, "w", zipfile.ZIP_LZMA)
+        # Files of one content have one time, so that a folder is the same when it is made again.
+        self.archives[archive].writestr(zipfile.ZipInfo(name), data, zipfile.ZIP_LZMA)
+
+    def add_kernel(self, archive, key, text):
+        """The PTX of a kernel and, where there is an assembler, its machine code; whether there is."""
+        self.add(archive, f"{key}.ptx", text.encode() + b"\0")
+        if not self.ptxas:
+            return False
+        source, made = self.scratch / "kernel.ptx", self.scratch / "kernel.cubin"
+        source.write_text(text, encoding="utf-8")
+        subprocess.run([self.ptxas, f"-arch={self.arch}", source, "-o", made], check=True)
+        self.add(archive, f"{key}.cubin", made.read_bytes())
+        return True
+
+    def close(self):
+        for archive in self.archives.values():
+            archive.close()
+
+
+def find_ptxas(asked):
+    """The assembler that hova would take, as a path; none."""
+    if asked:
+        return None if asked == "none" else asked
+    folders = [Path(os.environ[name]) / "bin" for name in PLACES if name in os.environ] + [Path("/usr/local/cuda/bin")]
+    return shutil.which("ptxas", path=os.pathsep.join([os.environ.get("PATH", ""), *map(str, folders)]))
+
+
+def chains(lists):
+    """What needs no file: chains of launches, straight code, copies."""
+    for threads, shared, waves in ((128, 98304, 0), (128, 49152, 0), (128, 98304, 1), (256, 65536, 2)):
+        name = f"{lists.launches} empty kernels of {threads} threads, {shared >> 10} KiB, {waves or 'no'} waves"
+        # On the stand-in every kernel has the largest share.
+        yield {"name": name, "kind": "empty", "threads": threads, "shared": shared, "waves": waves, "launches": lists.launches, "replays": lists.replays,
+               "shares": lists is FULL}
+        if lists is not FULL:
+            break
+    yield {"name": f"{lists.launches} kernels of straight code", "kind": "code", "threads": 128, "length": lists.code, "launches": lists.launches,
+           "replays": lists.replays}
+    for (threads, size, slots), blocks in ((copy, blocks) for copy in lists.copies for blocks in (1, 2)):
+        yield {"name": f"copies of {threads} threads, {size} bytes a turn, {slots} slots, {blocks} blocks", "kind": "copies", "threads": threads,
+               "turn_bytes": size, "slots": slots, "blocks": blocks, "turns": lists.turns, "region": lists.region, "launches": 2, "replays": lists.replays}
+
+
+def copy_sources(folder):
+    """What runs there, and what it shares with others."""
+    here = SOURCE / "tools/bench"
+    for path in [*(here / "gpu/there").glob("*.py"), here / "drawing.py"]:
+        shutil.copy(path, folder)
+    shutil.copytree(here / "nets", folder / "nets", ignore=shutil.ignore_patterns("__pycache__"))
+    (folder / "checks").mkdir()
+    for name in CHECKS:
+        shutil.copy(TESTS / name, folder / "checks")
+
+
+def make(folder, lists, ptxas, arch):
+    """Fills a folder, and gives the bytes of all files there."""
+    maker = Maker(folder, lists, ptxas, arch)
+    (folder / "data").mkdir(parents=True)
+    copy_sources(folder)
+    models = list(make_models.programs(maker))
+    parts = {
+        "machine": [{"name": "machine"}],
+        "load": [{"name": f"{item['name']} {program['level']}", "prefix": item["prefix"], "program": program["file"], "image": program["image"]}
+                 for item in models for program in item["programs"]],
+        "bits": list(make_kernels.bits(maker)),
+        "kernels": [*make_kernels.kernels(maker), *make_models.small(maker)],
+        "decides": list(chains(lists)),
+        "tiles": list(make_kernels.tiles(maker)),
+        "models": [{**item, "peers": ["graph", "eager"]} for item in models],
+        "spans": list(make_models.spans(maker)),
+        "compiled": [{**item, "peers": ["graph", "torch.compile"]} for item in models if item["family"]],
+    }
+    maker.close()
+    version = subprocess.run([ptxas, "--version"], capture_output=True, text=True, check=True).stdout.split("\n")[-2] if ptxas else "none"
+    made = {"commit": commit(SOURCE), "date": time.strftime("%Y-%m-%d", time.gmtime()), "assembler": version}
+    (folder / "list.json").write_text(json.dumps({"made": made, "counts": lists.counts, "parts": parts}), encoding="utf-8")
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("-o", "--output", type=Path, default=SOURCE / "build/gpu-bench", help="a folder that is not there (default: build/gpu-bench)")
+    parser.add_argument("--small", action="store_true", help="a list of every kind that takes seconds, for tests")
+    parser.add_argument("--ptxas", help="the assembler, or `none` (default: the one that `hova compile` finds)")
+    parser.add_argument("--arch", default="sm_90a", help="what single kernels are assembled for; programs have their levels (default: sm_90a)")
+    arguments = parser.parse_args()
+    if arguments.output.exists():
+        parser.error(f"{arguments.output} is there")
+    size = make(arguments.output, SMALL if arguments.small else FULL, find_ptxas(arguments.ptxas), arguments.arch)
+    print(f"{arguments.output}: {size / 2**20:.1f} MiB")
+    if size > MOST_BYTES:
+        print(f"error: machines with a GPU are given {MOST_BYTES >> 20} MiB at most: take models or kernels out of lists.py", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

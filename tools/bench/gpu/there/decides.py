@@ -1,0 +1,127 @@
+# ===- decides.py - What launches cost, and how fast bytes come -----------------------=== #
+# SPDX-License-Identifier: Apache-2.0
+"""Small kernels in PTX of their own, which nothing of the compiler has made.
+
+Kernels that do nothing, in a chain as long as a model's, tell what a launch costs by itself: with ordinary edges, with programmatic
+ones, with shares of shared memory that take turns. Kernels of straight code tell what code costs that is not in a cache. Copies in a
+ring of slots tell how many bytes a multiprocessor takes in a microsecond."""
+
+from driver import MULTIPROCESSORS, PROGRAMMATIC, Launch
+from store import Skipped
+
+HEAD = ".version 7.8\n.target {target}\n.address_size 64\n.extern .shared .align 128 .b8 memory[];\n"
+EARLY = "\tgriddepcontrol.launch_dependents;\n\tgriddepcontrol.wait;\n"
+
+
+def entry(name, body, threads, parameters=1):
+    """A kernel whose parameters are addresses."""
+    listed = ", ".join(f".param .u64 {name}_param_{i}" for i in range(parameters))
+    return f".visible .entry {name}({listed})\n.reqntid {threads}, 1, 1\n{{\n{body}\tret;\n\n}}\n"
+
+
+def straight(name, length, threads):
+    """A chain of multiply-adds without a loop, 16 bytes of machine code each, which nobody may leave out."""
+    steps = "\tfma.rn.f32 %f1, %f1, %f2, %f2;\n" * length
+    body = (".reg .f32 %f<3>;\n.reg .b32 %r<2>;\n.reg .b64 %rd<4>;\n"
+            f"\tld.param.u64 %rd1, [{name}_param_0];\n\tmov.u32 %r1, %tid.x;\n\tmul.wide.u32 %rd2, %r1, 4;\n\tadd.s64 %rd3, %rd1, %rd2;\n"
+            f"\tld.global.f32 %f1, [%rd3];\n\tmov.f32 %f2, 0f3F000000;\n{steps}\tst.global.f32 [%rd3], %f1;\n")
+    return entry(name, body, threads)
+
+
+def ring(threads, turn_bytes, slots, turns, region):
+    """Blocks that copy `turn_bytes` to the next of their slots, so many turns, from a region of so many bytes that begins at their own
+    place or at everybody's; a power of two, of which they read again what they have read."""
+    copies = turn_bytes // (16 * threads)
+    inner = "".join(f"\tadd.s32 %r6, %r5, {16 * threads * i};\n\tadd.s64 %rd6, %rd5, {16 * threads * i};\n"
+                    "\tcp.async.cg.shared.global [%r6], [%rd6], 16;\n" for i in range(copies))
+    body = (".reg .pred %p<3>;\n.reg .f32 %f<2>;\n.reg .b32 %r<12>;\n.reg .b64 %rd<12>;\n"
+            "\tld.param.u64 %rd1, [ring_param_0];\n\tld.param.u64 %rd2, [ring_param_1];\n\tld.param.u64 %rd10, [ring_param_2];\n"
+            "\tmov.u32 %r1, %tid.x;\n\tmov.u32 %r2, %ctaid.x;\n\tmul.wide.u32 %rd3, %r1, 16;\n\tadd.s64 %rd1, %rd1, %rd3;\n"
+            # How far apart regions of blocks are stands in memory, so that one kernel has both kinds.
+            "\tld.global.u32 %r9, [%rd10];\n\tmul.wide.u32 %rd4, %r2, %r9;\n\tadd.s64 %rd1, %rd1, %rd4;\n"
+            "\tmov.u32 %r3, 0;\n\tmov.u32 %r7, 0;\n\tmov.u32 %r10, memory;\n\tshl.b32 %r11, %r1, 4;\n\tadd.s32 %r10, %r10, %r11;\n"
+            "$turn:\n"
+            f"\tmul.lo.s32 %r4, %r7, {turn_bytes};\n\tadd.s32 %r5, %r10, %r4;\n"
+            f"\tmul.lo.s32 %r8, %r3, {turn_bytes};\n\tand.b32 %r8, %r8, {region - 1};\n\tmul.wide.u32 %rd7, %r8, 1;\n\tadd.s64 %rd5, %rd1, %rd7;\n"
+            f"{inner}\tcp.async.commit_group;\n\tcp.async.wait_group {slots - 1};\n"
+            f"\tadd.s32 %r7, %r7, 1;\n\tsetp.eq.s32 %p1, %r7, {slots};\n\tselp.b32 %r7, 0, %r7, %p1;\n"
+            f"\tadd.s32 %r3, %r3, 1;\n\tsetp.lt.s32 %p2, %r3, {turns};\n\t@%p2 bra $turn;\n"
+            "\tcp.async.wait_group 0;\n\tbar.sync 0;\n\tld.shared.f32 %f1, [%r10];\n"
+            f"\tmul.lo.s32 %r2, %r2, {threads};\n\tadd.s32 %r1, %r1, %r2;\n\tmul.wide.u32 %rd8, %r1, 4;\n\tadd.s64 %rd9, %rd2, %rd8;\n"
+            "\tst.global.f32 [%rd9], %f1;\n")
+    return HEAD.format(target="sm_80") + entry("ring", body, threads, 3)
+
+
+def empty(bench, item):
+    """Microseconds of a launch in chains of kernels that do nothing, for each kind of chain."""
+    device, threads, shared = bench.device, item["threads"], item["shared"]
+    grid = [item["waves"] * device.attribute(MULTIPROCESSORS)] if item["waves"] else [1]
+    module = device.load((HEAD.format(target="sm_80") + entry("plain", "", threads)).encode())
+    data = device.buffer(bytes(16))
+
+    def chain(bytes_and_shares, of=module, name="plain"):
+        launches = []
+        for i in range(item["launches"]):
+            size, share = bytes_and_shares[i % len(bytes_and_shares)]
+            launches.append(Launch(device.function(of, name, size, share), grid, threads, size, [data]))
+        return launches
+
+    told = {"largest share": device.microseconds(chain([(shared, 100)]), item["replays"]),
+            "sizes by turns, largest share": device.microseconds(chain([(0, 100), (shared, 100)]), item["replays"])}
+    # A function has one share for all launches, so that kernels of another one are of another module.
+    if item["shares"]:
+        other = device.load((HEAD.format(target="sm_80") + entry("other", "", threads)).encode())
+        few, many = chain([(0, 0)]), chain([(shared, 100)], other, "other")
+        mixed = [launch for pair in zip(few, many) for launch in pair][: item["launches"]]
+        told["shares by turns"] = device.microseconds(mixed, item["replays"])
+        told["smallest share"] = device.microseconds(few, item["replays"])
+    told["programmatic"] = programmatic(bench, item, chain, (shared, 100))
+    return {"us": told}
+
+
+def programmatic(bench, item, chain, share):
+    """The same with edges that let a kernel begin before the one in front has ended; why not, where there are none."""
+    device = bench.device
+    if device.capability() < 90:
+        return "devices before 9.0 have no programmatic edges"
+    if not device.has("cuGraphAddNode_v2"):
+        return "a driver before CUDA 12.3 has no programmatic edges"
+    module = device.load((HEAD.format(target="sm_90") + entry("early", EARLY, item["threads"])).encode())
+    return device.microseconds(chain([share], module, "early"), item["replays"], PROGRAMMATIC)
+
+
+def code(bench, item):
+    """Microseconds of a launch of straight code: always the same kernel, and kernels with code of their own."""
+    device, threads = bench.device, item["threads"]
+    text = HEAD.format(target="sm_80") + "".join(straight(f"code{i}", item["length"], threads) for i in range(item["launches"]))
+    module, data = device.load(text.encode()), device.buffer(bytes(4 * threads))
+    functions = [device.function(module, f"code{i}") for i in range(item["launches"])]
+    told = {}
+    for name, chosen in {"one kernel": functions[:1] * len(functions), "as many kernels": functions}.items():
+        told[name] = device.microseconds([Launch(function, [1], threads, 0, [data]) for function in chosen], item["replays"])
+    return {"us": told, "code_bytes": 16 * item["length"]}
+
+
+def copies(bench, item):
+    """Gigabytes a second that each multiprocessor copies, from places of its own and from one place of all blocks."""
+    device, threads, turn_bytes, slots = bench.device, item["threads"], item["turn_bytes"], item["slots"]
+    blocks = item["blocks"] * device.attribute(MULTIPROCESSORS)
+    region = item["region"]
+    if slots * turn_bytes > device.describe()["shared_bytes"]:
+        raise Skipped("a block has less shared memory")
+    module = device.load(ring(threads, turn_bytes, slots, item["turns"], region).encode())
+    # So much that no more blocks than these fit on a multiprocessor is not asked for: the grid has so many.
+    shared = slots * turn_bytes
+    function = device.function(module, "ring", shared)
+    source, result = device.buffer(bytes(blocks * region)), device.allocate(4 * threads * blocks)
+    told = {}
+    for name, apart in {"own places": region, "one place": 0}.items():
+        launch = Launch(function, [blocks], threads, shared, [source, result, device.buffer(apart.to_bytes(16, "little"))])
+        us = device.microseconds([launch] * item["launches"], item["replays"])
+        told[name] = turn_bytes * item["turns"] * item["blocks"] / us / 1e3
+    device.free(source)
+    return {"gb_per_s": told}
+
+
+def measure(bench, item):
+    return {"empty": empty, "code": code, "copies": copies}[item["kind"]](bench, item)
