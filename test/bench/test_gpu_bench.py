@@ -16,7 +16,10 @@ import pytest
 ROOT = Path(__file__).parents[2]
 BENCH = ROOT / "tools/bench/gpu"
 sys.path[:0] = [str(ROOT / "test/codegen/cuda"), str(ROOT / "tools/bench"), str(BENCH / "there")]
+import decides  # noqa: E402
+import sass  # noqa: E402
 import stand_in  # noqa: E402
+from bits import differing  # noqa: E402
 from repeating import PERIOD, weights  # noqa: E402
 from tables import tables  # noqa: E402
 
@@ -71,6 +74,24 @@ def test_a_wrong_number_and_a_process_that_ends_are_lines(folder, tmp_path):
     rows = measure(other, tmp_path / "results", "--parts=kernels")
     assert rows[0]["wrong"] > 0 and "cuModuleGetFunction" in rows[1]["failed"]
     assert not any("failed" in row or "wrong" in row for row in rows[2:]) and len(rows) == len(listed["parts"]["kernels"])
+
+
+def test_bits_that_differ_have_places():
+    """Numbers that are none are alike, whatever their bits."""
+    ours, theirs = (np.array(words, np.uint32).tobytes() for words in ([1, 2, 0x7FC00000, 4], [1, 3, 0xFFC00001, 4]))
+    assert differing(ours, theirs) == [(1, 2, 3)]
+
+
+def test_ptxas_takes_the_kernels_that_are_written_there(tmp_path):
+    """The interpreter takes more than an assembler does."""
+    texts = {"ring": ("sm_80", decides.ring(128, 16384, 3, 512, 1 << 17)), "straight": ("sm_80", decides.HEAD.format(target="sm_80") + decides.straight("code0", 64, 128)),
+             "early": ("sm_90", decides.HEAD.format(target="sm_90") + decides.entry("early", decides.EARLY, 128))}
+    if not (sass.TOOLS / "ptxas").exists():
+        pytest.skip("without ptxas: test/requirements.txt")
+    for name, (arch, text) in texts.items():
+        (tmp_path / f"{name}.ptx").write_text(text, encoding="utf-8")
+        done = subprocess.run([sass.TOOLS / "ptxas", f"-arch={arch}", tmp_path / f"{name}.ptx", "-o", tmp_path / name], capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_weights_repeat_and_are_no_two_alike():

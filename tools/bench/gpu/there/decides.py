@@ -59,27 +59,25 @@ def empty(bench, item):
     module = device.load((HEAD.format(target="sm_80") + entry("plain", "", threads)).encode())
     data = device.buffer(bytes(16))
 
-    def chain(bytes_and_shares, of=module, name="plain"):
-        launches = []
-        for i in range(item["launches"]):
-            size, share = bytes_and_shares[i % len(bytes_and_shares)]
-            launches.append(Launch(device.function(of, name, size, share), grid, threads, size, [data]))
-        return launches
+    def chain(sizes, share, of=module, name="plain"):
+        # What a function may have and its share are of the function, and a launch has what it asks for.
+        function = device.function(of, name, max(sizes), share)
+        return [Launch(function, grid, threads, sizes[i % len(sizes)], [data]) for i in range(item["launches"])]
 
-    told = {"largest share": device.microseconds(chain([(shared, 100)]), item["replays"]),
-            "sizes by turns, largest share": device.microseconds(chain([(0, 100), (shared, 100)]), item["replays"])}
+    told = {"largest share": device.microseconds(chain([shared], 100), item["replays"]),
+            "sizes by turns, largest share": device.microseconds(chain([0, shared], 100), item["replays"])}
     # A function has one share for all launches, so that kernels of another one are of another module.
     if item["shares"]:
         other = device.load((HEAD.format(target="sm_80") + entry("other", "", threads)).encode())
-        few, many = chain([(0, 0)]), chain([(shared, 100)], other, "other")
+        few, many = chain([0], 0), chain([shared], 100, other, "other")
         mixed = [launch for pair in zip(few, many) for launch in pair][: item["launches"]]
         told["shares by turns"] = device.microseconds(mixed, item["replays"])
         told["smallest share"] = device.microseconds(few, item["replays"])
-    told["programmatic"] = programmatic(bench, item, chain, (shared, 100))
+    told["programmatic"] = programmatic(bench, item, chain)
     return {"us": told}
 
 
-def programmatic(bench, item, chain, share):
+def programmatic(bench, item, chain):
     """The same with edges that let a kernel begin before the one in front has ended; why not, where there are none."""
     device = bench.device
     if device.capability() < 90:
@@ -87,7 +85,7 @@ def programmatic(bench, item, chain, share):
     if not device.has("cuGraphAddNode_v2"):
         return "a driver before CUDA 12.3 has no programmatic edges"
     module = device.load((HEAD.format(target="sm_90") + entry("early", EARLY, item["threads"])).encode())
-    return device.microseconds(chain([share], module, "early"), item["replays"], PROGRAMMATIC)
+    return device.microseconds(chain([item["shared"]], 100, module, "early"), item["replays"], PROGRAMMATIC)
 
 
 def code(bench, item):
