@@ -19,7 +19,8 @@ import ptx
 import ptx_numbers
 from ptx_memory import LaunchOrder, behind
 
-BIN = Path(os.environ.get("HOVA_BUILD", Path(__file__).resolve().parents[3] / "build")) / "bin"
+# This file also travels (tools/bench/gpu), to where no folder need be above it.
+BIN = Path(os.environ.get("HOVA_BUILD", Path(__file__).resolve().parent / "../../../build")) / "bin"
 # One rounding of the largest result to bf16, which sums of bf16 products end in; and to f16.
 BF16, F16 = 2.0**-8, 2.0**-11
 WIDEN = {"bf16": ptx_numbers.float_of_bf16, "f16": ptx_numbers.float_of_f16}

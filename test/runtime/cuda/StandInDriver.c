@@ -68,7 +68,9 @@ static call check_call(const CUDA_KERNEL_NODE_PARAMS *made, const char *name) {
          name, "the block is no block");
   demand((int)made->sharedMemBytes <= function->dynamic_shared, name,
          "more shared memory than was asked for");
-  demand(function->carveout == 100, name, "another share of shared memory");
+  demand(function->carveout == 100 ||
+             (machine.any_carveout && function->carveout >= 0),
+         name, "another share of shared memory");
   call checked = {
       .kernel = function->function,
       .grid = {made->gridDimX, made->gridDimY, made->gridDimZ},

@@ -9,7 +9,8 @@
 //
 // The environment may say, when a process begins: STAND_IN_FAIL=CALL:N:CODE
 // (the Nth call of CALL returns CODE), STAND_IN_CAPABILITY=75,
-// STAND_IN_MEMORY=BYTES, STAND_IN_DEVICES=COUNT.
+// STAND_IN_MEMORY=BYTES, STAND_IN_DEVICES=COUNT, STAND_IN_ANY_CARVEOUT=1 (of
+// probes: what hova compiles asks for the largest share of shared memory).
 //
 //===----------------------------------------------------------------------===//
 

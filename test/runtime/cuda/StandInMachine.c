@@ -264,6 +264,7 @@ __attribute__((constructor)) static void read_environment(void) {
   machine.capability = number ? atoi(number) : machine.capability;
   number = getenv("STAND_IN_SHARED");
   machine.most_shared = number ? atoi(number) : machine.most_shared;
+  machine.any_carveout = getenv("STAND_IN_ANY_CARVEOUT") != NULL;
   number = getenv("STAND_IN_MEMORY");
   machine.memory = number ? (size_t)atoll(number) : machine.memory;
   number = getenv("STAND_IN_DEVICES");

@@ -80,6 +80,8 @@ typedef struct machine_state {
   int contexts, pushed; ///< retained, and current
   int capability, device_count;
   int most_shared; ///< bytes of a block; 0: as its capability says
+  /// Kernels may ask for any share of shared memory, not for all of it alone.
+  bool any_carveout;
   size_t memory;   ///< of the device
   unsigned broken; ///< what every call returns; 0: none is
 } machine_state;

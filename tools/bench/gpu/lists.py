@@ -21,15 +21,20 @@ PRODUCTS = [(1576, 768, 3072), (1576, 2304, 768), (1576, 3072, 768), (1576, 768,
 # Queries of a block and its warps; batch, tokens, heads.
 QUERIES = [(128, 4), (64, 2), (64, 4)]
 ATTENTIONS = [(8, 197, 12), (1, 197, 12), (32, 197, 12), (1, 1024, 12), (4, 1024, 12)]
+# A model of milliseconds, even on an interpreter.
+TINY = ("../../tools/bench/encoder", ["tokens=3", "width=16", "heads=1", "depth=1", "hidden=16"])
 # Of the models, those whose launches are timed one by one: what they are called, and batches.
 SPANS = [("vit_b16", 8), ("vit_b16", 1), ("bert_base", 8), ("lm", 8), ("lm", 1), ("swin_t", 8), ("lm attention=performer", 8)]
+# Threads, bytes of shared memory, and blocks a multiprocessor of kernels that do nothing; 0: one block in all.
+EMPTIES = [(128, 98304, 0), (128, 49152, 0), (128, 98304, 1), (256, 65536, 2)]
+# Threads, bytes of a turn and slots of blocks that copy.
 COPIES = [(128, 16384, 3), (128, 32768, 3), (256, 32768, 3), (256, 32768, 4), (256, 49152, 4)]
 
 
 @dataclass
 class Lists:
-    """Models with settings and batches; levels, the best first; patterns of tests of instructions; names of kernels and of small
-    models, or none for all; and sizes."""
+    """Models with settings and batches; levels, the best first; patterns of tests of instructions; names of kernels, or none for all;
+    small models with settings by name, or none for those of the tests; and sizes."""
 
     models: list
     batches: tuple = (8, 1)
@@ -37,11 +42,13 @@ class Lists:
     spans: list = field(default_factory=lambda: SPANS)
     instructions: tuple = ("Table/Instructions*", "Mma*", "LdMatrix*", "Wgmma.multiplies*")
     kernels: tuple | None = None
-    variants: tuple | None = None
+    variants: dict | None = None
     products: list = field(default_factory=lambda: PRODUCTS)
     tiles: list = field(default_factory=lambda: TILES)
     grouped: list = field(default_factory=lambda: GROUPED)
     attentions: list = field(default_factory=lambda: ATTENTIONS)
+    queries: list = field(default_factory=lambda: QUERIES)
+    empties: list = field(default_factory=lambda: EMPTIES)
     copies: list = field(default_factory=lambda: COPIES)
     sums: int = 1  # every such case of adding
     launches: int = 89  # of chains that do nothing, as many as ViT-B/16 has
@@ -50,11 +57,11 @@ class Lists:
     code: int = 1024  # instructions of straight code
     turns: int = 512  # of copies
     region: int = 1 << 17  # bytes that a block copies again and again
-    counts: dict = field(default_factory=lambda: {"rounds": 5, "warmup": 5, "least": 10, "turn": 0.1})
+    counts: dict = field(default_factory=lambda: {"rounds": 5, "warmup": 5, "least": 10, "turn": 0.1, "traces": 3})
 
 
 FULL = Lists([*GPU])
-SMALL = Lists([("../01-digits/digits", [])], (1,), spans=[("digits", 1)], instructions=("Mma.multiplies_f16", "Wgmma.multiplies_rows_of_64_bytes"),
-              kernels=("product of one part", "norm of short rows", "two parts, all copied at first"), variants=("digits, heads of 6",), products=[(70, 72, 64)],
-              tiles=TILES[:1], grouped=GROUPED[:1], attentions=[(1, 40, 1)], copies=[(128, 4096, 2)], sums=6, launches=4, of_tiles=2, replays=1, code=4, turns=3,
-              region=1 << 13, counts={"rounds": 1, "warmup": 0, "least": 1, "turn": 0.0, "traces": 1})
+SMALL = Lists([TINY], (1,), spans=[("encoder", 1)], instructions=("Mma.multiplies_f16", "Wgmma.multiplies_rows_of_64_bytes"),
+              kernels=("product of one part", "norm of short rows", "two parts, all copied at first"), variants={"tiny": TINY}, products=[(70, 72, 16)],
+              tiles=TILES[:1], grouped=GROUPED[:1], attentions=[(1, 8, 1)], queries=QUERIES[1:2], empties=EMPTIES[:1], copies=[(128, 4096, 2)], sums=6, launches=3, of_tiles=1,
+              replays=1, code=4, turns=3, region=1 << 13, counts={"rounds": 1, "warmup": 0, "least": 1, "turn": 0.0, "traces": 1})

@@ -14,7 +14,6 @@ import kernels as of_tests
 import numpy as np
 import ptx
 import stand_in
-from lists import QUERIES
 from sum_cases import CASES, LAYOUTS
 from test_kernels import CASES as KERNELS
 from wgmma_modules import ARCH, WGMMA
@@ -152,7 +151,7 @@ def tiles_of_product(maker, shape):
 
 def tiles_of_attention(maker, shape):
     batch, tokens, heads = shape
-    for queries, warps in QUERIES:
+    for queries, warps in maker.lists.queries:
         words = ["attention", f"--batch={batch}", f"--tokens={tokens}", f"--heads={heads}", f"--queries={queries}", f"--warps={warps}"]
         yield f"{queries} on {warps}", words, [ceil(tokens, queries), heads, batch]
 

@@ -58,9 +58,13 @@ def cases(maker, batches):
             yield made_case(maker, model, settings, batch)
 
 
+def described_by(model):
+    """The path of a description, by its name in the folder of models or as it is."""
+    return (MODELS / f"{model}.json").resolve() if isinstance(model, str) else model
+
+
 def made_case(maker, model, settings, batch):
-    path = (MODELS / f"{model}.json").resolve()
-    case = Case(path, [*settings, f"batch={batch}"], maker.scratch / "case", DTYPE)
+    case = Case(described_by(model), [*settings, f"batch={batch}"], maker.scratch / "case", DTYPE)
     save_file(weights(described(maker, case)), case.weights)
     return case
 
@@ -92,21 +96,17 @@ def spans(maker):
         model, settings = next((model, settings) for model, settings in maker.lists.models if name in (" ".join([model, *settings]), Path(model).stem))
         case = made_case(maker, model, settings, batch)
         stored = store(maker, *compiled(maker, case, maker.lists.levels[0]), f"{name_of(case)}-alone")
-        yield {"name": case.label, "program": stored["file"], "image": stored["image"]}
+        yield {"name": case.label, "program": stored["file"], "image": stored["image"], "level": maker.lists.levels[0]}
 
 
 def small(maker):
-    """Models with few layers, whose weights are in the program, with inputs and what the processor computes in f32."""
-    from test_gpu import VARIANTS
-
-    for key, name in enumerate(maker.lists.variants or VARIANTS):
-        description, settings = VARIANTS[name]
-        case = Case(description, settings.split(), maker.scratch / "case", DTYPE)
+    """Models with few layers for each level, whose weights are in the program, with inputs and what the processor computes in f32."""
+    for key, (name, (model, settings)) in enumerate(small_models(maker.lists).items()):
+        case = Case(described_by(model), settings, maker.scratch / "case", DTYPE)
         case.summary = json.loads(call([maker.bin / "hova", "summary", *case.arguments, "--format=json"]))
         words = partial(lambda *rest: call([maker.bin / "hova", "compile", *case.arguments, "--init=1", "--quiet", *rest]))
         truth, library = case.folder / "truth", case.folder / "small"
         words("--target=cpu", "--dtype=f32", "-o", truth)
-        words("--target=cuda", f"--dtype={DTYPE}", f"--gpu-arch={maker.lists.levels[-1]}", f"--ptxas={maker.ptxas or 'none'}", "--emit=lib", "-o", library)
         case.write_inputs(truth)
         inputs = [part for value in case.summary["inputs"] for part in ("--input", f"{value['name']}={case.input_file(value['name'])}")]
         outputs = case.folder / f"outputs-{key}"
@@ -116,6 +116,17 @@ def small(maker):
             maker.add("small.zip", f"{key}.in.{value['name']}", np.load(case.input_file(value["name"])).tobytes())
         for path in outputs.glob("*.npy"):
             maker.add("small.zip", f"{key}.out.{path.stem}", np.load(path).tobytes())
-        maker.store(f"programs/small-{key}.so", library.with_suffix(".so").read_bytes(), preset=9)
-        yield {"name": f"model: {name}", "prefix": prefix_of(case), "program": f"programs/small-{key}.so", "archive": "small.zip", "key": key,
-               "limit": TOLERANCES[DTYPE]}
+        for level in maker.lists.levels:
+            words("--target=cuda", f"--dtype={DTYPE}", f"--gpu-arch={level}", f"--ptxas={maker.ptxas or 'none'}", "--emit=lib", "-o", library)
+            maker.store(f"programs/small-{key}-{level}.so", library.with_suffix(".so").read_bytes(), preset=9)
+            yield {"name": f"model: {name}, {level}", "prefix": prefix_of(case), "program": f"programs/small-{key}-{level}.so", "archive": "small.zip",
+                   "key": key, "limit": TOLERANCES[DTYPE]}
+
+
+def small_models(lists):
+    """Descriptions with settings by name."""
+    if lists.variants:
+        return lists.variants
+    from test_gpu import VARIANTS
+
+    return {name: (path, settings.split()) for name, (path, settings) in VARIANTS.items()}

@@ -6,7 +6,7 @@ Kernels that do nothing, in a chain as long as a model's, tell what a launch cos
 ones, with shares of shared memory that take turns. Kernels of straight code tell what code costs that is not in a cache. Copies in a
 ring of slots tell how many bytes a multiprocessor takes in a microsecond."""
 
-from driver import MULTIPROCESSORS, PROGRAMMATIC, Launch
+from driver import LATER, MULTIPROCESSORS, PROGRAMMATIC, DriverError, Launch
 from store import Skipped
 
 HEAD = ".version 7.8\n.target {target}\n.address_size 64\n.extern .shared .align 128 .b8 memory[];\n"
@@ -17,6 +17,11 @@ def entry(name, body, threads, parameters=1):
     """A kernel whose parameters are addresses."""
     listed = ", ".join(f".param .u64 {name}_param_{i}" for i in range(parameters))
     return f".visible .entry {name}({listed})\n.reqntid {threads}, 1, 1\n{{\n{body}\tret;\n\n}}\n"
+
+
+def empty_kernels(names, threads, target, body=""):
+    """A module of kernels that do nothing, or `body` alone."""
+    return HEAD.format(target=target) + "".join(entry(name, body, threads) for name in names)
 
 
 def straight(name, length, threads):
@@ -56,36 +61,47 @@ def empty(bench, item):
     """Microseconds of a launch in chains of kernels that do nothing, for each kind of chain."""
     device, threads, shared = bench.device, item["threads"], item["shared"]
     grid = [item["waves"] * device.attribute(MULTIPROCESSORS)] if item["waves"] else [1]
-    module = device.load((HEAD.format(target="sm_80") + entry("plain", "", threads)).encode())
+    module = device.load(empty_kernels(["plain", "other"], threads, "sm_80").encode())
     data = device.buffer(bytes(16))
 
     def chain(sizes, share, of=module, name="plain"):
-        # What a function may have and its share are of the function, and a launch has what it asks for.
         function = device.function(of, name, max(sizes), share)
         return [Launch(function, grid, threads, sizes[i % len(sizes)], [data]) for i in range(item["launches"])]
 
-    told = {"largest share": device.microseconds(chain([shared], 100), item["replays"]),
-            "sizes by turns, largest share": device.microseconds(chain([0, shared], 100), item["replays"])}
-    # A function has one share for all launches, so that kernels of another one are of another module.
-    if item["shares"]:
-        other = device.load((HEAD.format(target="sm_80") + entry("other", "", threads)).encode())
-        few, many = chain([0], 0), chain([shared], 100, other, "other")
-        mixed = [launch for pair in zip(few, many) for launch in pair][: item["launches"]]
-        told["shares by turns"] = device.microseconds(mixed, item["replays"])
-        told["smallest share"] = device.microseconds(few, item["replays"])
-    told["programmatic"] = programmatic(bench, item, chain)
+    told = {}
+
+    def time_chain(name, launches, edge=None):
+        try:
+            told[name] = device.microseconds(launches, item["replays"], edge)
+        except DriverError as refused:  # one kind of chain, which does not keep the others from being timed
+            told[name] = str(refused)
+
+    time_chain("largest share", chain([shared], 100))
+    time_chain("sizes by turns, largest share", chain([0, shared], 100))
+    # A function has one share for all launches, so that another share is another function's.
+    few, many = chain([0], 0), chain([shared], 100, name="other")
+    time_chain("smallest share", few)
+    time_chain("shares by turns", by_turns(few, many))
+    if reason := without_programmatic(device):
+        return {"us": {**told, "programmatic": reason}}
+    module = device.load(empty_kernels(["early", "early_few"], threads, "sm_90", EARLY).encode())
+    time_chain("programmatic", chain([shared], 100, module, "early"), PROGRAMMATIC)
+    time_chain("the same kernels, ordinary edges", chain([shared], 100, module, "early"))
+    # Kernels of different shares may not be able to lie beside each other.
+    time_chain("programmatic, shares by turns", by_turns(chain([0], 0, module, "early_few"), chain([shared], 100, module, "early")), PROGRAMMATIC)
     return {"us": told}
 
 
-def programmatic(bench, item, chain):
-    """The same with edges that let a kernel begin before the one in front has ended; why not, where there are none."""
-    device = bench.device
+def by_turns(some, others):
+    """As many launches as each of these, of one and the other by turns."""
+    return [launch for pair in zip(some, others) for launch in pair][: len(some)]
+
+
+def without_programmatic(device):
+    """Why no kernel may begin before the one in front has ended; empty, where one may."""
     if device.capability() < 90:
         return "devices before 9.0 have no programmatic edges"
-    if not device.has("cuGraphAddNode_v2"):
-        return "a driver before CUDA 12.3 has no programmatic edges"
-    module = device.load((HEAD.format(target="sm_90") + entry("early", EARLY, item["threads"])).encode())
-    return device.microseconds(chain([item["shared"]], 100, module, "early"), item["replays"], PROGRAMMATIC)
+    return "" if device.has(LATER) else "a driver before CUDA 12.3 has no programmatic edges"
 
 
 def code(bench, item):

@@ -39,12 +39,6 @@ class KernelNode(ctypes.Structure):
     ]
 
 
-class AnyNode(ctypes.Structure):
-    """CUgraphNodeParams; type 0 is a kernel."""
-
-    _fields_ = [("type", ctypes.c_int), ("reserved", ctypes.c_int * 3), ("kernel", KernelNode), ("padding", ctypes.c_byte * (240 - ctypes.sizeof(KernelNode)))]
-
-
 class Edge(ctypes.Structure):
     """CUgraphEdgeData."""
 
@@ -52,6 +46,7 @@ class Edge(ctypes.Structure):
 
 
 PROGRAMMATIC = Edge(1, 0, 1)
+LATER = "cuGraphAddDependencies_v2"  # since CUDA 12.3; programs of hova make their edges with it too
 
 
 @dataclass
@@ -79,7 +74,9 @@ class Launch:
 class Device:
     """The first GPU, whose primary context is current in this thread from then on. Errors are a `DriverError`."""
 
-    def __init__(self):
+    def __init__(self, unmeasured=3):
+        """The first `unmeasured` of the samples of a graph do not count."""
+        self.unmeasured = unmeasured
         self.library = ctypes.CDLL("libcuda.so.1")
         number, context = ctypes.c_int(), ctypes.c_void_p()
         self.call("cuInit", 0)
@@ -197,12 +194,11 @@ class Device:
         """A chain of launches as one; each edge is an ordinary one, or of the kind that is given."""
         made, before = self.make("cuGraphCreate", 0), None
         for launch in launches:
-            node, last = ctypes.c_void_p(), ctypes.byref(before) if before else None
-            if edge is None:
-                self.call("cuGraphAddKernelNode_v2", ctypes.byref(node), made, last, ctypes.c_size_t(1 if before else 0), ctypes.byref(launch.node()))
-            else:
-                self.call("cuGraphAddNode_v2", ctypes.byref(node), made, last, ctypes.byref(edge) if before else None,
-                          ctypes.c_size_t(1 if before else 0), ctypes.byref(AnyNode(type=0, kernel=launch.node())))
+            node, plain = ctypes.c_void_p(), before and edge is None
+            self.call("cuGraphAddKernelNode_v2", ctypes.byref(node), made, ctypes.byref(before) if plain else None, ctypes.c_size_t(1 if plain else 0),
+                      ctypes.byref(launch.node()))
+            if before and edge is not None:
+                self.call(LATER, made, ctypes.byref(before), ctypes.byref(node), ctypes.byref(edge), ctypes.c_size_t(1))
             before = node
         return Graph(self, made, self.make("cuGraphInstantiateWithFlags", made, ctypes.c_uint64(0)))
 
@@ -223,7 +219,7 @@ class Device:
     def microseconds(self, launches, replays, edge=None):
         """The median for one launch of a graph of these."""
         graph = self.graph(launches, edge)
-        samples = [self.milliseconds(graph.launch) for _ in range(replays + 3)][3:]
+        samples = [self.milliseconds(graph.launch) for _ in range(replays + self.unmeasured)][self.unmeasured :]
         graph.close()
         return 1e3 * median(samples) / len(launches)
 

@@ -2,12 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """The GPU, its clocks as far as somebody says them, and what it reaches in PyTorch's largest product and copy."""
 
-import importlib.util
 import shutil
 import subprocess
 import sys
 import time
 
+from store import find_torch, words_of
 from turns import Contestant
 
 LARGE = 8192  # rows and columns of the product
@@ -15,10 +15,8 @@ COPIED_BYTES = 2**31
 ASKED = "driver_version,clocks.sm,clocks.mem,clocks.max.sm,power.limit,power.draw"
 
 
-def reached(bench):
-    """Rates of PyTorch, where it is there."""
-    import torch
-
+def reached(bench, torch):
+    """Rates of PyTorch."""
     x = torch.randn(LARGE, LARGE, device="cuda", dtype=torch.bfloat16)
     large = torch.empty(COPIED_BYTES, dtype=torch.uint8, device="cuda")
     copied = torch.empty_like(large)
@@ -35,8 +33,11 @@ def measure(bench, item):
     """A row of all that."""
     told = {"date": time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime()), "python": sys.version.split()[0], "made": bench.list["made"]}
     told |= bench.device.describe()
-    if importlib.util.find_spec("torch"):
-        told |= reached(bench)
+    torch, reason = find_torch()
+    try:
+        told |= reached(bench, torch) if torch else {"torch": reason}
+    except Exception as error:  # of whatever kind frameworks have: the machine is described all the same
+        told["torch"] = words_of(error)
     if shutil.which("nvidia-smi"):
         said = subprocess.run(["nvidia-smi", f"--query-gpu={ASKED}", "--format=csv,noheader", "-i", "0"], capture_output=True, text=True, check=False)
         told |= dict(zip(ASKED.split(","), said.stdout.strip().split(", ")))

@@ -5,32 +5,31 @@ or compiled by torch.compile and then recorded. All have the same weights, drawn
 Outputs of all are compared with the module in float32."""
 
 import array
-import importlib.util
+from contextlib import nullcontext
 
 from turns import Contestant
 from library import Library
-from store import Skipped
+from store import Skipped, find_torch, words_of
 
 # Of the largest magnitude: how far outputs of two right programs of 16 bits may be apart (tools/bench/contest.py).
 TOLERANCE = 4e-2
 
 
-def run_of_library(bench, item, program, stream):
-    """A contestant of one program, and its context. Inputs are drawn by name, so that all have the same."""
+def run_of_library(bench, item, program, stream, given):
+    """A contestant of one program, and its context. Inputs are those `given` by name; the first draws them."""
     device, library = bench.device, Library(bench.file(program["file"]), item["prefix"], bench.file(program["image"]), stream)
-    given = {tensor.name: tensor.drawn(1) for tensor in library.inputs}
-    inputs, outputs = [device.buffer(data) for data in given.values()], [device.buffer(b"\xff" * tensor.bytes) for tensor in library.outputs]
+    given.update({tensor.name: tensor.drawn(1) for tensor in library.inputs if tensor.name not in given})
+    inputs, outputs = [device.buffer(given[tensor.name]) for tensor in library.inputs], [device.buffer(b"\xff" * tensor.bytes) for tensor in library.outputs]
     library.bind(inputs, outputs)
     library.held = [*inputs, *outputs]
     told = Contestant(f"hova {program['level']}", library.run, lambda: [device.download(a, t.bytes) for t, a in zip(library.outputs, outputs)])
-    return told, library, given
+    return told, library
 
 
 class Peers:
     """The model in PyTorch: in float32 for the truth, then with everything in bf16."""
 
-    def __init__(self, item, library, given, stream):
-        import torch
+    def __init__(self, torch, item, library, given, stream):
         from nets import FAMILIES
         from nets.layers_torch import Net
         from repeating import weights
@@ -72,15 +71,42 @@ class Peers:
         return float(self.torch.stack(worst).max())
 
 
-def contest(bench, item, stream, contestants, told):
-    """Rounds of turns, and what is wrong with whom."""
+def add_peers(torch, item, library, given, stream, contestants, told):
+    """Adds the contestants of PyTorch. What it cannot do is said in the table, and keeps nobody else from being timed."""
+    try:
+        peers = Peers(torch, item, library, given, stream)
+    except Exception as error:  # of whatever kind frameworks have
+        told["without_peers"] = words_of(error)
+        return None
+    for name in item["peers"]:
+        try:
+            contestants.append(peers.contestant(name))
+        except Exception as error:
+            told["contestants"].append({"name": name, "failed": words_of(error)})
+    return peers
+
+
+def judge(bench, stream, contestants, peers, told):
+    """One run of each, and how far its outputs are from the truth; without one, whether they are numbers."""
+    for contestant in contestants:
+        contestant.run()
+        bench.device.synchronize(stream)
+        if peers:
+            contestant.error = peers.error(contestant.outputs())
+        elif not finite(contestant.outputs()):
+            told["wrong"] = {**told.get("wrong", {}), contestant.name: "numbers that are none"}
+
+
+def contest(bench, stream, contestants, told):
+    """Rounds of turns, and who is wrong."""
     counts = bench.list["counts"]
     for _ in range(counts["rounds"]):
         for contestant in contestants:
             contestant.turn(bench, stream, counts)
     told["contestants"] += [contestant.record() for contestant in contestants]
-    wrong = {c.name: c.error for c in contestants if c.name.startswith("hova") and c.error is not None and not c.error <= TOLERANCE}
-    return told | ({"wrong": wrong} if wrong else {})
+    for contestant in contestants:
+        if contestant.name.startswith("hova") and contestant.error is not None and not contestant.error <= TOLERANCE:
+            told["wrong"] = {**told.get("wrong", {}), contestant.name: contestant.error}
 
 
 def finite(outputs):
@@ -90,45 +116,27 @@ def finite(outputs):
 
 def measure(bench, item):
     """Medians of all contestants, and their largest errors."""
-    told, contestants, libraries = {"contestants": []}, [], []
-    torch = None
-    if importlib.util.find_spec("torch"):
-        import torch
-    elif "torch.compile" in item["peers"]:
-        raise Skipped("this Python has no torch")
+    torch, reason = find_torch()
+    if not item["family"]:
+        torch, reason = None, "PyTorch has no module of this model here"
+    if not torch and "torch.compile" in item["peers"]:
+        raise Skipped(reason)
+    told = {"contestants": [], **({"without_peers": reason} if reason else {})}
     stream = torch.cuda.Stream() if torch else None
     handle = stream.cuda_stream if torch else bench.device.stream.value
+    libraries, given = [], {}
     for program in item["programs"]:
         try:
-            contestant, library, given = run_of_library(bench, item, program, handle)
-        except ValueError as reason:  # a level that is not for this device, in the library's words
-            told["contestants"].append({"name": f"hova {program['level']}", "failed": str(reason)})
-            continue
-        contestants.append(contestant)
-        libraries.append(library)
-    if not contestants:
-        return told
-    if torch:
-        with torch.no_grad(), torch.cuda.stream(stream):
-            peers = Peers(item, libraries[0], given, stream)
-            for name in item["peers"]:
-                try:
-                    contestants.append(peers.contestant(name))
-                except Exception as error:  # of whatever kind frameworks have; it is said in the table
-                    told["contestants"].append({"name": name, "failed": (str(error).strip().splitlines() or [repr(error)])[-1][:200]})
-            for contestant in contestants:
-                contestant.run()
-                torch.cuda.synchronize()
-                contestant.error = peers.error(contestant.outputs())
-            told = contest(bench, item, handle, contestants, told)
-    else:
-        for contestant in contestants:
-            contestant.run()
-            bench.device.synchronize()
-            if not finite(contestant.outputs()):
-                told["wrong"] = {contestant.name: "numbers that are none"}
-        told = contest(bench, item, handle, contestants, told)
-    for library in libraries:
+            libraries.append(run_of_library(bench, item, program, handle, given))
+        except ValueError as refused:  # a level that is not for this device, in the library's words
+            told["contestants"].append({"name": f"hova {program['level']}", "failed": str(refused)})
+    if libraries:
+        with torch.no_grad() if torch else nullcontext(), torch.cuda.stream(stream) if torch else nullcontext():
+            contestants = [contestant for contestant, _ in libraries]
+            peers = add_peers(torch, item, libraries[0][1], given, stream, contestants, told) if torch else None
+            judge(bench, handle, contestants, peers, told)
+            contest(bench, handle, contestants, told)
+    for _, library in libraries:
         library.close()
         for address in library.held:
             bench.device.free(address)

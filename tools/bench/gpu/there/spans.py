@@ -7,12 +7,10 @@ import json
 import subprocess
 from statistics import median
 
-TRACES = 3
 
-
-def traced(words, file):
+def traced(words, file, warmup):
     """The launches of one run, in order: the path in the description, and microseconds."""
-    subprocess.run([*words, "--benchmark", "--warmup", "3", "--repetitions", "1", "--trace", str(file)], check=True, capture_output=True)
+    subprocess.run([*words, "--benchmark", "--warmup", str(warmup), "--repetitions", "1", "--trace", str(file)], check=True, capture_output=True)
     events = json.loads(file.read_text(encoding="utf-8"))["traceEvents"]
     return [(event["name"], event["dur"]) for event in events if event["ph"] == "X" and event["tid"] == 0]
 
@@ -21,9 +19,10 @@ def measure(bench, item):
     """Medians of each launch; the sum; and a benchmark of whole runs, with their copies from and to the host."""
     words = [str(bench.file(item["program"])), "--weights", str(bench.file(item["image"])), "--random-inputs", "0"]
     file = bench.folder / "trace.json"
-    runs = [traced(words, file) for _ in range(bench.list["counts"].get("traces", TRACES))]
+    counts = bench.list["counts"]
+    runs = [traced(words, file, counts["warmup"]) for _ in range(counts["traces"])]
     names = [name for name, _ in runs[0]]
     spans = [median(run[i][1] for run in runs) for i in range(len(names))]
     described = json.loads(subprocess.run([*words[:1], "--describe", "--format=json"], check=True, capture_output=True, text=True).stdout)
     return {"launches": len(names), "sum_us": sum(spans), "spans": [[name, round(us, 2)] for name, us in zip(names, spans)],
-            "arch": described.get("arch")}
+            "level": item["level"], "arch": described.get("arch")}

@@ -6,10 +6,13 @@ import json
 import lzma
 import os
 import zipfile
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 
 PIECE = 1 << 22
+
+
+NO_TIME = "no time was left"
 
 
 class Skipped(Exception):
@@ -24,6 +27,24 @@ def need(module):
         raise Skipped(f"this Python has no {module}") from None
 
 
+@cache
+def find_torch():
+    """PyTorch where it has a GPU, and nothing; or nothing, and why it is no peer here."""
+    try:
+        import torch
+
+        return (torch, "") if torch.cuda.is_available() else (None, "PyTorch finds no GPU")
+    except ImportError:
+        return None, "this Python has no torch"
+    except Exception as error:  # of whatever kind a broken installation has
+        return None, f"PyTorch does not begin: {words_of(error)}"
+
+
+def words_of(error):
+    """The last line of what was said, which is where frameworks say what was wrong."""
+    return (str(error).strip().splitlines() or [repr(error)])[-1][:200]
+
+
 class Bench:
     """What items are measured with: the list, files, and the device."""
 
@@ -36,7 +57,7 @@ class Bench:
     def device(self):
         from driver import Device
 
-        return Device()
+        return Device(self.list["counts"]["warmup"])
 
     def read(self, archive, name):
         """The bytes of a file in one of the archives."""

@@ -55,7 +55,7 @@ def tiles(rows):
     for row in rows:
         peer, ours = row["us"].get("PyTorch"), {name: us for name, us in row["us"].items() if name != "PyTorch"}
         best = min(ours, key=ours.get, default="-")
-        listed.append([row["item"], f"{peer:.2f}" if peer else "-", best, f"{ours[best]:.2f}" if ours else "-", " ".join(f"{n} {us:.2f}" for n, us in ours.items())])
+        listed.append([row["item"], f"{peer:.2f}" if peer else f"none: {row['without_peer']}", best, f"{ours[best]:.2f}" if ours else "-", " ".join(f"{n} {us:.2f}" for n, us in ours.items())])
     return table(["product or attention", "PyTorch, us", "best tile", "us", "all"], listed)
 
 
@@ -70,13 +70,15 @@ def models(rows):
                 continue
             ratio = "" if ours is None or c["name"].startswith("hova") else f"{c['median_ms'] / ours:.2f}"
             listed.append([row["item"], c["name"], f"{c['median_ms']:.3f}", ratio, number(c.get("error", "-"))])
+        if "without_peers" in row:
+            listed.append([row["item"], "PyTorch", f"none: {row['without_peers']}", "", ""])
     return table(["model", "who", "ms", "over hova's best", "largest error"], listed)
 
 
 def spans(rows, graphs):
     parts = []
     for row in rows:
-        graph = graphs.get(row["item"])
+        graph = graphs.get((row["item"], f"hova {row['level']}"))
         said = f"{row['item']}: {row['launches']} launches, {row['sum_us']:.0f} us between events"
         parts.append(said + (f"; as one graph {1e3 * graph:.0f} us" if graph else "") + ".")
         longest = sorted(row["spans"], key=lambda span: -span[1])[:12]
@@ -93,12 +95,10 @@ WRITERS = {"machine": machine, "load": loads, "bits": bits, "kernels": kernel_nu
 
 def tables(path):
     """All parts of a file of results."""
-    rows = [json.loads(line) for line in Path(path).read_text(encoding="utf-8").split("\n")[:-1]]
-    graphs = {}
-    for row in (row for row in rows if row["part"] == "models"):
-        ours = [c["median_ms"] for c in row.get("contestants", []) if c["name"].startswith("hova") and "median_ms" in c]
-        if ours:
-            graphs[row["item"]] = min(ours)
+    lines = Path(path).read_text(encoding="utf-8").split("\n")[:-1]
+    # What another call has measured stands in the place of what was left out.
+    rows = list({(row["part"], row["item"]): row for row in map(json.loads, lines)}.values())
+    graphs = {(row["item"], c["name"]): c["median_ms"] for row in rows if row["part"] == "models" for c in row.get("contestants", []) if "median_ms" in c}
     text = ["# What the GPU said"]
     for part in dict.fromkeys(row["part"] for row in rows):
         mine = [row for row in rows if row["part"] == part]

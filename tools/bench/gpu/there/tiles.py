@@ -5,10 +5,8 @@
 A sample is a graph of launches one after the other, each with weights of its own, as layers have them; times are microseconds of one
 launch. What the compiler assumes of tiles (codegen/cuda/facts/Gpus.cpp) is compared with this."""
 
-import importlib.util
-
 from driver import Launch
-from store import need
+from store import find_torch, need, words_of
 
 ROWS = 16  # that are compared with NumPy
 TOLERANCES = {"product": 2**-7, "attention": 2**-6}
@@ -69,9 +67,8 @@ class Attention:
         return lambda _: torch.nn.functional.scaled_dot_product_attention(q, k, v)
 
 
-def time_peer(bench, work, replays):
+def time_peer(bench, torch, work, replays):
     """Microseconds of PyTorch's, in a graph of as many launches."""
-    import torch
 
     def on_device(arrays):
         made = {}
@@ -105,8 +102,12 @@ def measure(bench, item):
             held[id(array)] = device.buffer(array.tobytes())
     rows, columns = work.shape
     result = device.allocate(2 * rows * columns)
-    if importlib.util.find_spec("torch"):
-        told["us"]["PyTorch"] = time_peer(bench, work, item["replays"])
+    torch, told["without_peer"] = find_torch()
+    if torch:
+        try:
+            told["us"]["PyTorch"] = time_peer(bench, torch, work, item["replays"])
+        except Exception as error:  # of whatever kind frameworks have; it is said in the table
+            told["without_peer"] = words_of(error)
     for tile in item["tiles"]:
         if tile["exact"] and tile["capability"] != device.capability():
             continue

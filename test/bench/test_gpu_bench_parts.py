@@ -1,0 +1,239 @@
+# ===- test_gpu_bench_parts.py - What travels to a machine with a GPU ----------------=== #
+# SPDX-License-Identifier: Apache-2.0
+"""Of tools/bench/gpu what needs no device: declarations beside the headers that they repeat, sources beside what Python has there,
+how large a folder may be, and what becomes of items that never end."""
+
+import ast
+import ctypes
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+BENCH = ROOT / "tools/bench/gpu"
+sys.path[:0] = [str(ROOT / folder) for folder in ("test/codegen/cuda", "test/e2e", "tools/bench", "tools/bench/gpu/there", "tools/bench/gpu")]
+import decides  # noqa: E402
+import driver  # noqa: E402
+import library  # noqa: E402
+import make  # noqa: E402
+import measure  # noqa: E402
+import sass  # noqa: E402
+from lists import FULL  # noqa: E402
+from tables import tables  # noqa: E402
+
+CLANG = Path(os.environ["HOVA_LLVM"]) / "bin/clang"
+FLAGS = ["-std=c11", "-Wall", "-Wextra", "-Werror", "-Wno-unused-const-variable", "-Wno-unused-function", "-fsyntax-only", "-D_GNU_SOURCE"]
+
+# ===------------------------------------------------------------------------=== #
+# Declarations
+# ===------------------------------------------------------------------------=== #
+
+# A struct there, the one of the header, whether it is repeated to its end, and fields that the header calls otherwise.
+MIRRORS = [
+    (library.TensorInfo, "hova_tensor_info", True, {}),
+    (library.Program, "hova_program", False, {}),
+    (library.TensorView, "hova_tensor", True, {"device_type": "device.device_type", "device_id": "device.device_id", "code": "dtype.code",
+                                               "bits": "dtype.bits", "lanes": "dtype.lanes"}),
+    (library.Options, "hova_options", True, {}),
+    (driver.KernelNode, "driver_kernel_node", True, {}),
+    (driver.Edge, "driver_edge", True, {}),
+]
+NUMBERS = {"HOVA_ABI_VERSION": library.ABI, "DRIVER_CAPABILITY_MAJOR": driver.MAJOR, "DRIVER_CAPABILITY_MINOR": driver.MINOR,
+           "DRIVER_MOST_SHARED_BYTES": driver.SHARED_BYTES, "DRIVER_DYNAMIC_SHARED_BYTES": driver.DYNAMIC_SHARED,
+           "DRIVER_SHARED_CARVEOUT": driver.CARVEOUT, "DRIVER_ERROR_LOG": driver.ERROR_LOG, "DRIVER_ERROR_LOG_BYTES": driver.ERROR_LOG_BYTES,
+           "DRIVER_PROGRAMMATIC_EDGE": driver.PROGRAMMATIC.type, "DRIVER_PROGRAMMATIC_PORT": driver.PROGRAMMATIC.from_port,
+           **{f"HOVA_{name.upper()}": number for number, (name, *_) in enumerate(library.DTYPES)}}
+
+
+def claims():
+    """What is so in C if the declarations there are right."""
+    for mirror, name, whole, renamed in MIRRORS:
+        if whole:
+            yield f"sizeof({name}) == {ctypes.sizeof(mirror)}"
+        for field, kind in mirror._fields_:
+            there = renamed.get(field, field)
+            yield f"offsetof({name}, {there}) == {getattr(mirror, field).offset}"
+            yield f"sizeof((({name} *)0)->{there}) == {ctypes.sizeof(kind)}"
+    for name, number in NUMBERS.items():
+        yield f"(int){name} == {number}"
+
+
+def accepted(claimed, tmp_path):
+    source = tmp_path / "claims.c"
+    asserted = "\n".join(f'_Static_assert({claim}, "{claim}");' for claim in claimed)
+    source.write_text(f'#include "runtime/hova_runtime.h"\n#include "runtime/cuda/DriverCalls.h"\n{asserted}\n', encoding="utf-8")
+    return subprocess.run([CLANG, *FLAGS, "-I", ROOT, source], capture_output=True, text=True, check=False)
+
+
+def test_declarations_are_those_of_the_headers(tmp_path):
+    done = accepted(claims(), tmp_path)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("what", ["(int)HOVA_ABI_VERSION", "offsetof(hova_tensor_info, upper)", "sizeof(hova_options)", "(int)HOVA_I64",
+                                  "sizeof(((hova_program *)0)->num_inputs)", "offsetof(hova_tensor, dtype.bits)", "sizeof(driver_edge)"])
+def test_a_declaration_that_differs_is_noticed(what, tmp_path):
+    (claim,) = [claim for claim in claims() if claim.startswith(f"{what} == ")]
+    number = int(claim.rpartition(" ")[2])
+    assert accepted([claim], tmp_path).returncode == 0
+    assert accepted([f"{what} == {number + 1}"], tmp_path).returncode != 0
+
+
+def test_types_have_the_numbers_of_dlpack():
+    """hova_make_tensor of the header has them too."""
+    text = (ROOT / "runtime/hova_runtime.h").read_text(encoding="utf-8")
+    start = text.index("types[] = {")
+    told = [int(word) for word in text[start : text.index("};", start)].replace("{", " ").replace("}", " ").replace(",", " ").split() if word.isdigit()]
+    assert told == [number for _, code, bits, _ in library.DTYPES for number in (code, bits, 1)]
+
+
+# ===------------------------------------------------------------------------=== #
+# Sources
+# ===------------------------------------------------------------------------=== #
+
+
+@pytest.fixture
+def sources(tmp_path):
+    make.copy_sources(tmp_path)
+    return list(tmp_path.rglob("*.py"))
+
+
+def test_sources_need_python_3_10_numpy_and_torch_alone(sources):
+    known = {*sys.stdlib_module_names, *(path.stem for path in sources), "nets", "numpy", "torch"}
+    for path in sources:
+        tree = ast.parse(path.read_text(encoding="utf-8"), feature_version=(3, 10))
+        for node in ast.walk(tree):
+            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else [node.module] if isinstance(node, ast.ImportFrom) and not node.level else []
+            assert {name.split(".")[0] for name in names if name} <= known, path
+
+
+def test_the_parent_needs_no_numpy(sources, tmp_path):
+    """Neither does a part that does not say so: NumPy and PyTorch are imported inside of functions there."""
+    for path in sources:
+        if path.parent == tmp_path and path.stem not in ("drawing", "repeating"):
+            tree = ast.parse(path.read_text(encoding="utf-8"))
+            named = {alias.name.split(".")[0] for node in tree.body if isinstance(node, ast.Import) for alias in node.names}
+            named |= {node.module.split(".")[0] for node in tree.body if isinstance(node, ast.ImportFrom)}
+            assert not named & {"numpy", "torch", "nets", "repeating", "kernels"}, path
+
+
+def test_ptxas_takes_the_kernels_that_are_written_there(tmp_path):
+    """The interpreter takes more than an assembler does."""
+    texts = {"ring": ("sm_80", decides.ring(128, 16384, 3, 512, 1 << 17)), "straight": ("sm_80", decides.HEAD.format(target="sm_80") + decides.straight("code0", 64, 128)),
+             "empty": ("sm_80", decides.empty_kernels(["plain", "other"], 128, "sm_80")),
+             "early": ("sm_90", decides.empty_kernels(["early", "few"], 128, "sm_90", decides.EARLY))}
+    if not (sass.TOOLS / "ptxas").exists():
+        pytest.skip("without ptxas: test/requirements.txt")
+    for name, (arch, text) in texts.items():
+        (tmp_path / f"{name}.ptx").write_text(text, encoding="utf-8")
+        done = subprocess.run([sass.TOOLS / "ptxas", f"-arch={arch}", tmp_path / f"{name}.ptx", "-o", tmp_path / name], capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
+
+
+# ===------------------------------------------------------------------------=== #
+# Sizes and lists
+# ===------------------------------------------------------------------------=== #
+
+
+def test_a_folder_that_is_too_large_has_no_list(tmp_path, capsys):
+    (tmp_path / "data/images").mkdir(parents=True)
+    (tmp_path / "data/images/a.xz").write_bytes(bytes(3 << 20))
+    (tmp_path / "data/tiles.zip").write_bytes(bytes(1 << 20))
+    assert make.finish(tmp_path, {"parts": {}}, most_bytes=4 << 20) == 1
+    told = capsys.readouterr()
+    assert "3.0 MiB  data/images\n    1.0 MiB  data/tiles.zip" in told.out
+    assert "is given 4 MiB at most, and this is 4.0 MiB: choose fewer models by --models or batches by --batches" in told.err
+    assert not (tmp_path / "list.json").exists()
+    assert make.finish(tmp_path, {"parts": {}}, most_bytes=5 << 20) == 0
+    assert (tmp_path / "list.json").exists()
+
+
+def test_a_folder_without_a_list_is_refused(sources, tmp_path):
+    done = subprocess.run([sys.executable, "-B", tmp_path / "measure.py", "--out", tmp_path / "results"], capture_output=True, text=True, check=False)
+    assert done.returncode == 2 and "has no list.json: make.py did not finish this folder" in done.stderr
+
+
+def test_models_and_batches_are_chosen_with_their_spans():
+    fewer = make.chosen(FULL, ["lm", "vit_b16"], [8])
+    assert {name for name, _ in fewer.models} == {"lm", "vit_b16"} and fewer.batches == (8,)
+    assert fewer.spans == [("vit_b16", 8), ("lm", 8), ("lm attention=performer", 8)]
+    assert make.chosen(FULL, [], []) == FULL
+    with pytest.raises(ValueError, match="there is no model vit; there are vit_b16, bert_base, lm"):
+        make.chosen(FULL, ["vit"], [])
+
+
+def test_performers_and_bigbird_are_rows():
+    settings = {tuple(settings) for _, settings in FULL.models}
+    assert {("attention=performer",), ("attention=bigbird", "length=1024")} <= settings and FULL.batches == (8, 1)
+
+
+# ===------------------------------------------------------------------------=== #
+# Processes
+# ===------------------------------------------------------------------------=== #
+
+ITEMS = [{"name": "a"}, {"name": "b"}, {"name": "c"}]
+
+
+@pytest.fixture
+def results(tmp_path):
+    return measure.Results(tmp_path / "results")
+
+
+
+def scripted(monkeypatch, *scripts):
+    """Processes that say these lines, one script each; what is raised instead of a line is an error."""
+    begun = iter(scripts)
+
+    class Scripted:
+        def __init__(self, part, wanted, deadline, folder):
+            self.lines, self.process = iter(next(begun)), self
+
+        def line(self, silence):
+            line = next(self.lines, None)
+            if isinstance(line, Exception):
+                raise line
+            return line
+
+        def wait(self, seconds):
+            return 0
+
+        def end(self):
+            return ""
+
+    monkeypatch.setattr(measure, "Worker", Scripted)
+
+
+def run(results, seconds=1000.0, items=ITEMS):
+    end = time.monotonic() + seconds
+    measure.Run(results, "", end).part("bits", list(range(len(items))), end, items)
+    return [{name: value for name, value in row.items() if name != "part"} for row in map(measure.json.loads, results.path.read_text(encoding="utf-8").splitlines())]
+
+
+def test_an_item_that_never_ends_costs_itself_alone(monkeypatch, results):
+    scripted(monkeypatch, [{"begin": 0}, {"row": {"item": "a"}}, {"begin": 1}, TimeoutError("no answer in 20 s")], [{"begin": 2}, {"row": {"item": "c"}}])
+    assert run(results) == [{"item": "a"}, {"item": "b", "failed": "no answer in 20 s"}, {"item": "c"}]
+
+
+def test_a_part_that_cannot_begin_fails_as_a_whole(monkeypatch, results):
+    scripted(monkeypatch, [TimeoutError("no answer in 20 s")])
+    assert run(results) == [{"item": name, "failed": "no answer in 20 s"} for name in "abc"]
+
+
+def test_the_end_of_all_time_is_no_fault_of_an_item(monkeypatch, results):
+    """The item under way is not done: another call measures it."""
+    scripted(monkeypatch, [{"begin": 0}, {"row": {"item": "a"}}, {"begin": 1}, TimeoutError("no answer in 0 s")])
+    clock = iter([0.0, 0.0, 0.0, 0.0, 0.0, 10.0, 10.0, 10.0])
+    monkeypatch.setattr(measure.time, "monotonic", lambda: next(clock))
+    measure.Run(results, "", 5.0).part("bits", [0, 1, 2], 5.0, ITEMS)
+    monkeypatch.undo()
+    assert measure.Results(results.path.parent).done == {("bits", "a")}
+    assert "no time was left" in tables(results.path)
+
+
+def test_all_parts_have_a_share_and_end_before_12_minutes():
+    assert measure.TOTAL < 720 and sum(part.share for part in measure.PARTS.values()) > 0
+    assert all((BENCH / f"there/{part.module}.py").exists() for part in measure.PARTS.values())
