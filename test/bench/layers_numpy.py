@@ -114,6 +114,9 @@ class Layers:
     def float32(self, x):
         return x
 
+    def in_type_of(self, x, like):
+        return x.astype(like.dtype)
+
     def gelu(self, x):
         return x * 0.5 * (1 + erf(x / math.sqrt(2)))
 

@@ -121,6 +121,9 @@ class Layers:
     def float32(self, x):
         return x
 
+    def in_type_of(self, x, like):
+        return x.astype(like.dtype)
+
     def gelu_tanh(self, x):
         return jax.nn.gelu(x, approximate=True)
 

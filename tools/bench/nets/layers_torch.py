@@ -136,6 +136,9 @@ class Net(nn.Module):
     def float32(self, x):
         return x.float()
 
+    def in_type_of(self, x, like):
+        return x.to(like.dtype)
+
     def gelu_tanh(self, x):
         return F.gelu(x, approximate="tanh")
 

@@ -22,10 +22,11 @@ def token_features(f, path, x):
 
 def token_performer(f, path, q, k, v):
     """The attention of T2T-ViT's tokens [batch, tokens, width]; 1e-8 is added to the
-    denominators."""
+    denominators. Products are of the type of the values, as autocast has them."""
     q, k = token_features(f, path, q), token_features(f, path, k)
-    total = q @ k.sum(1)[..., None] + 1e-8
-    return (q @ (k.swapaxes(1, 2) @ v)) / total
+    sums = f.in_type_of(k.sum(1)[..., None], v)
+    q, k = f.in_type_of(q, v), f.in_type_of(k, v)
+    return (q @ (k.swapaxes(1, 2) @ v)) / (q @ sums + 1e-8)
 
 
 def forward(f, parameters, *inputs):
