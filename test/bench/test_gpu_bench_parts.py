@@ -124,8 +124,8 @@ def test_the_parent_needs_no_numpy(sources, tmp_path):
 def test_ptxas_takes_the_kernels_that_are_written_there(tmp_path):
     """The interpreter takes more than an assembler does."""
     texts = {"ring": ("sm_80", decides.ring(128, 16384, 3, 512, 1 << 17)), "straight": ("sm_80", decides.HEAD.format(target="sm_80") + decides.straight("code0", 64, 128)),
-             "empty": ("sm_80", decides.empty_kernels(["plain", "other"], 128, "sm_80")),
-             "early": ("sm_90", decides.empty_kernels(["early", "few"], 128, "sm_90", decides.EARLY))}
+             "empty": ("sm_80", decides.empty_kernels(decides.PLAIN, 128, "sm_80")),
+             "early": ("sm_90", decides.empty_kernels(decides.OVERLAPPING, 128, "sm_90"))}
     if not (sass.TOOLS / "ptxas").exists():
         pytest.skip("without ptxas: test/requirements.txt")
     for name, (arch, text) in texts.items():

@@ -73,7 +73,8 @@ class Maker:
             return False
         source, made = self.scratch / "kernel.ptx", self.scratch / "kernel.cubin"
         source.write_text(text, encoding="utf-8")
-        subprocess.run([self.ptxas, f"-arch={self.arch}", source, "-o", made], check=True)
+        done = subprocess.run([self.ptxas, f"-arch={self.arch}", source, "-o", made], capture_output=True, text=True, check=False)
+        assert done.returncode == 0, f"{key}: {done.stdout}{done.stderr}"
         self.add(archive, f"{key}.cubin", made.read_bytes())
         return True
 

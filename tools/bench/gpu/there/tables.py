@@ -55,7 +55,7 @@ def tiles(rows):
     for row in rows:
         peer, ours = row["us"].get("PyTorch"), {name: us for name, us in row["us"].items() if name != "PyTorch"}
         best = min(ours, key=ours.get, default="-")
-        listed.append([row["item"], f"{peer:.2f}" if peer else f"none: {row['without_peer']}", best, f"{ours[best]:.2f}" if ours else "-", " ".join(f"{n} {us:.2f}" for n, us in ours.items())])
+        listed.append([row["item"], f"{peer:.2f}" if peer is not None else f"none: {row['without_peer']}", best, f"{ours[best]:.2f}" if ours else "-", " ".join(f"{n} {us:.2f}" for n, us in ours.items())])
     return table(["product or attention", "PyTorch, us", "best tile", "us", "all"], listed)
 
 
