@@ -35,11 +35,11 @@ def folder(tmp_path_factory):
     return made
 
 
-def start(folder, out, *options):
+def start(folder, out, *options, **variables):
     """The process that measures: it knows nothing of a build of hova, and Python has a PyTorch without a GPU."""
     out.parent.joinpath("torch.py").write_text(TORCH, encoding="utf-8")
     environment = {"PATH": os.environ["PATH"], "TMPDIR": str(out.parent), "PYTHONPATH": str(out.parent), "STAND_IN_CAPABILITY": "90", "STAND_IN_ANY_CARVEOUT": "1",
-                   **stand_in.environment(out.parent / "launches", "h100")}
+                   **stand_in.environment(out.parent / "launches", "h100"), **variables}
     words = [sys.executable, "-B", folder / "measure.py", "--out", out, *options]
     return subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment, cwd=out.parent)
 
@@ -127,6 +127,24 @@ def test_nothing_is_lost_where_it_is_killed(how, folder, tmp_path):
     assert len(kept) >= 2 and "## machine" in told and ("## bits" in told) == (how == signal.SIGTERM)
     rows, listed = measure(folder, out, "--parts=machine,bits"), listed_in(folder)
     assert rows[: len(kept)] == kept and named(rows) == [(part, item["name"]) for part in ("machine", "bits") for item in listed[part]]
+
+
+def test_the_process_of_a_part_ends_with_its_parent(folder, tmp_path):
+    """Even where its kernel never ends."""
+    begun, never = tmp_path / "begun", tmp_path / "never"
+    for path in (begun, never):
+        os.mkfifo(path)
+    held = os.open(never, os.O_RDWR)
+    process = start(folder, tmp_path / "results", "--parts=bits", STAND_IN_INTERPRETER=f"echo begun >'{begun}'; cat '{never}' #")
+    assert begun.read_text(encoding="utf-8") == "begun\n"
+    (child,) = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text(encoding="utf-8").split()
+    handle = os.pidfd_open(int(child))
+    process.kill()
+    ended, _, _ = select.select([handle], [], [], 60)
+    os.close(held)  # what stands for the kernel ends
+    os.close(handle)
+    process.communicate()
+    assert ended
 
 
 def test_a_wrong_number_and_a_process_that_ends_are_lines(folder, tmp_path):

@@ -6,24 +6,30 @@ how large a folder may be, and what becomes of items that never end."""
 import ast
 import ctypes
 import os
+import struct
 import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 ROOT = Path(__file__).parents[2]
 BENCH = ROOT / "tools/bench/gpu"
 sys.path[:0] = [str(ROOT / folder) for folder in ("test/codegen/cuda", "test/e2e", "tools/bench", "tools/bench/gpu/there", "tools/bench/gpu")]
+import bits  # noqa: E402
 import decides  # noqa: E402
 import driver  # noqa: E402
 import library  # noqa: E402
 import make  # noqa: E402
 import measure  # noqa: E402
+import models  # noqa: E402
 import sass  # noqa: E402
 from lists import FULL  # noqa: E402
+from store import Skipped  # noqa: E402
 from tables import tables  # noqa: E402
+from turns import Contestant  # noqa: E402
 
 CLANG = Path(os.environ["HOVA_LLVM"]) / "bin/clang"
 FLAGS = ["-std=c11", "-Wall", "-Wextra", "-Werror", "-Wno-unused-const-variable", "-Wno-unused-function", "-fsyntax-only", "-D_GNU_SOURCE"]
@@ -132,6 +138,103 @@ def test_ptxas_takes_the_kernels_that_are_written_there(tmp_path):
         (tmp_path / f"{name}.ptx").write_text(text, encoding="utf-8")
         done = subprocess.run([sass.TOOLS / "ptxas", f"-arch={arch}", tmp_path / f"{name}.ptx", "-o", tmp_path / name], capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stdout + done.stderr
+
+
+# ===------------------------------------------------------------------------=== #
+# Chains and judgements
+# ===------------------------------------------------------------------------=== #
+
+
+class Recorder:
+    """A device of 9.0 that keeps what it is asked to time: of each launch the kernel's name, its share and the launch's memory."""
+
+    def __init__(self):
+        self.asked = []
+
+    def attribute(self, _):
+        return 132
+
+    def capability(self):
+        return 90
+
+    def has(self, name):
+        return name == "cuGraphAddDependencies_v2"
+
+    def load(self, text):
+        return text
+
+    def buffer(self, data):
+        return 16
+
+    def function(self, module, name, most, share):
+        assert f".entry {name}(".encode() in module
+        return name, most, share
+
+    def microseconds(self, launches, replays, edge=None):
+        self.asked.append(([launch.function for launch in launches], [launch.shared for launch in launches], edge))
+        return float(len(self.asked))
+
+
+def test_chains_are_what_they_are_called():
+    device, item = Recorder(), next(make.chains(FULL))
+    told = decides.empty(SimpleNamespace(device=device), item)["us"]
+    chains = dict(zip(told, device.asked, strict=True))
+    assert list(told.values()) == [float(i + 1) for i in range(8)] and {len(functions) for functions, _, _ in device.asked} == {89}
+    shares = {name: [share for _, _, share in functions[:3]] for name, (functions, _, _) in chains.items()}
+    assert {name: share for name, share in shares.items() if share != [100, 100, 100]} == {
+        "smallest share": [0, 0, 0], "shares by turns": [0, 100, 0], "programmatic, shares by turns": [0, 100, 0]}
+    assert chains["sizes by turns, largest share"][1][:3] == [0, item["shared"], 0]
+    assert {name for name, (_, _, edge) in chains.items() if edge is driver.PROGRAMMATIC} == {name for name in told if name.startswith("programmatic")}
+    assert {name: functions[0][0] for name, (functions, _, _) in chains.items()}["programmatic, leave behind the wait"] == "behind"
+    assert decides.OVERLAPPING["behind"].split() == ["griddepcontrol.wait;", "griddepcontrol.launch_dependents;"]
+
+
+@pytest.mark.parametrize("edge", [None, driver.PROGRAMMATIC])
+def test_each_launch_of_a_graph_is_behind_the_one_before(edge):
+    device, calls = object.__new__(driver.Device), []
+
+    def call(name, *arguments):
+        calls.append((name, arguments))
+        if name == "cuGraphAddKernelNode_v2":
+            arguments[0]._obj.value = len(calls)  # the node that was made
+
+    device.call = call
+    device.make = lambda name, *arguments: ctypes.c_void_p(1)
+    device.graph([driver.Launch(None, (1,), 32, 0, [16]) for _ in range(3)], edge)
+    nodes = [arguments[3].value for name, arguments in calls if name == "cuGraphAddKernelNode_v2"]
+    edges = [arguments for name, arguments in calls if name == "cuGraphAddDependencies_v2"]
+    assert nodes == ([0, 1, 1] if edge is None else [0, 0, 0]) and len(edges) == (0 if edge is None else 2)
+
+
+def test_other_bits_are_wrong_unless_they_are_approximate():
+    words = [struct.pack("2f", 1.0, value) for value in (2.0, 3.0, 4.0)]
+    device = SimpleNamespace(capability=lambda: 90)
+    item = {"capability": 80, "exact": False, "archive": "", "key": "k", "buffers": 1, "ways": ["in-order", "h100"], "approximate": False}
+
+    def measured(after, **more):
+        expected = {"k.0.in-order": words[0], "k.0.h100": words[1]}
+        bench = SimpleNamespace(device=device, read=lambda _, name: expected[name], buffers=lambda _: [], launched=lambda *_: [after])
+        return bits.measure(bench, item | more)
+
+    assert measured(words[1]) == {"equal": ["h100"]}
+    assert measured(words[2])["wrong"] == "other bits" and measured(words[2])["words"] == 1
+    assert "wrong" not in measured(words[2], approximate=True)
+    # Code of exactly 8.0 is not for another device.
+    with pytest.raises(Skipped, match="no code of 8.0"):
+        measured(words[1], exact=True)
+
+
+@pytest.mark.parametrize(("outputs", "error", "wrong"), [([1.0], None, None), ([float("nan")], None, "numbers that are none"), ([1.0], 0.039, None),
+                                                         ([1.0], 0.041, 0.041), ([1.0], float("nan"), float("nan"))])
+def test_a_model_with_wrong_numbers_is_named(outputs, error, wrong):
+    told, counts = {"contestants": []}, FULL.counts | {"turn": 0.0}
+    bench = SimpleNamespace(device=SimpleNamespace(synchronize=lambda _: None, milliseconds=lambda *_: 1.0), list={"counts": counts})
+    contestant = Contestant("hova sm_80", lambda: None, lambda: [struct.pack("f", *outputs)])
+    peers = SimpleNamespace(error=lambda _: error) if error is not None else None
+    models.judge(bench, 0, [contestant], peers, told)
+    models.contest(bench, 0, [contestant], told)
+    assert str(told.get("wrong")) == str(wrong if wrong is None else {"hova sm_80": wrong})
+    assert told["contestants"][0]["samples"] == counts["rounds"] * counts["least"]
 
 
 # ===------------------------------------------------------------------------=== #

@@ -91,9 +91,11 @@ class Results:
 # ===------------------------------------------------------------------------=== #
 
 
-def work(part, wanted, deadline, folder):
-    """Measures the items with these numbers, and prints a line when one begins and when it is done."""
+def work(part, wanted, deadline, folder, parent):
+    """Measures the items with these numbers, and prints a line when one begins and when it is done. Ends with its parent."""
     ctypes.CDLL(None).prctl(DIE_WITH_PARENT, signal.SIGKILL)
+    if os.getppid() != parent:
+        sys.exit("the process that began this one has ended")
     bench = Bench(HERE, folder)
     measure = importlib.import_module(PARTS[part].module).measure
     items = bench.list["parts"][part]
@@ -117,7 +119,7 @@ class Worker:
 
     def __init__(self, part, wanted, deadline, folder):
         self.log = tempfile.TemporaryFile("w+", errors="replace")
-        words = [sys.executable, __file__, "--work", json.dumps([part, wanted, deadline, str(folder)])]
+        words = [sys.executable, __file__, "--work", json.dumps([part, wanted, deadline, str(folder), os.getpid()])]
         self.process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=self.log, start_new_session=True)
         self.held = b""
 
