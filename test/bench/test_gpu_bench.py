@@ -48,8 +48,8 @@ def lines_of(out):
     return [json.loads(line) for line in (out / "results.jsonl").read_text(encoding="utf-8").splitlines()]
 
 
-def measure(folder, out, *options):
-    process = start(folder, out, *options)
+def measure(folder, out, *options, **variables):
+    process = start(folder, out, *options, **variables)
     said = process.communicate()
     assert process.returncode == 0, said
     return lines_of(out)
@@ -68,7 +68,7 @@ def test_every_part_runs(folder, tmp_path):
     assert named(rows) == [(part, item["name"]) for part in listed for item in listed[part]]
     parts = {part: [row for row in rows if row["part"] == part] for part in listed}
     # torch.compile alone has nothing to do here, and says so.
-    assert [row["left_out"] for row in rows if {"failed", "wrong", "left_out"} & row.keys()] == [WITHOUT_PEERS] * len(parts["compiled"]) == [WITHOUT_PEERS]
+    assert [row["left_out"] for row in rows if {"failed", "wrong", "refused", "left_out"} & row.keys()] == [WITHOUT_PEERS] * len(parts["compiled"]) == [WITHOUT_PEERS]
     # The device is an interpreter that adds as an H100 does, and says so.
     assert all("h100" in row["equal"] or row["equal"] == ["in-order"] for row in parts["bits"] if "sums" not in row)
     assert all(row["equal"]["h100"] == row["cases"] > max(row["equal"]["a100"], row["equal"]["in-order"]) for row in parts["bits"] if row["item"].startswith("how wgmma"))
@@ -105,6 +105,11 @@ def test_what_there_is_no_time_for_is_said_and_measured_by_the_next_call(folder,
     assert all("create_s" in row for row in again[len(rows) :])
     told = (tmp_path / "results/tables.md").read_text(encoding="utf-8")
     assert "no time was left" not in told.partition("## bits")[0]
+
+
+def test_a_machine_without_a_gpu_is_described_in_lines(folder, tmp_path):
+    rows = measure(folder, tmp_path / "results", "--parts=bits,decides", STAND_IN_DEVICES="0")
+    assert rows and all(row["left_out"].startswith("there is no GPU: cuInit: ") for row in rows)
 
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])

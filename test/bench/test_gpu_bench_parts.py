@@ -160,14 +160,24 @@ class Recorder:
     def has(self, name):
         return name == "cuGraphAddDependencies_v2"
 
+    def describe(self):
+        return {"shared_bytes": 227 << 10}
+
     def load(self, text):
         return text
 
     def buffer(self, data):
         return 16
 
-    def function(self, module, name, most, share):
+    def allocate(self, size):
+        return 16
+
+    def free(self, address):
+        pass
+
+    def function(self, module, name, most, share=100):
         assert f".entry {name}(".encode() in module
+        assert most <= 227 << 10
         return name, most, share
 
     def microseconds(self, launches, replays, edge=None):
@@ -187,6 +197,19 @@ def test_chains_are_what_they_are_called():
     assert {name for name, (_, _, edge) in chains.items() if edge is driver.PROGRAMMATIC} == {name for name in told if name.startswith("programmatic")}
     assert {name: functions[0][0] for name, (functions, _, _) in chains.items()}["programmatic, leave behind the wait"] == "behind"
     assert decides.OVERLAPPING["behind"].split() == ["griddepcontrol.wait;", "griddepcontrol.launch_dependents;"]
+
+
+def test_copies_are_of_blocks_that_lie_beside_each_other():
+    measured = set()
+    for item in (item for item in make.chains(FULL) if item["kind"] == "copies"):
+        try:
+            rates = decides.copies(SimpleNamespace(device=Recorder()), item)["gb_per_s"]
+        except Skipped:
+            continue
+        measured.add((item["blocks"], item["slots"] * item["turn_bytes"] >> 10))
+        # Bytes of the blocks of a multiprocessor in one microsecond, then in two.
+        assert list(rates.values()) == [item["blocks"] * item["turns"] * item["turn_bytes"] / us / 1e3 for us in (1, 2)]
+    assert measured == {(1, 48), (2, 48), (1, 96), (2, 96), (1, 128), (1, 192)}
 
 
 @pytest.mark.parametrize("edge", [None, driver.PROGRAMMATIC])

@@ -125,10 +125,9 @@ def copies(bench, item):
     device, threads, turn_bytes, slots = bench.device, item["threads"], item["turn_bytes"], item["slots"]
     blocks = item["blocks"] * device.attribute(MULTIPROCESSORS)
     region = item["region"]
-    if slots * turn_bytes > device.describe()["shared_bytes"]:
-        raise Skipped("a block has less shared memory")
+    if item["blocks"] * slots * turn_bytes > device.describe()["shared_bytes"]:
+        raise Skipped("so many blocks have less shared memory: one would wait for the other")
     module = device.load(ring(threads, turn_bytes, slots, item["turns"], region).encode())
-    # So much that no more blocks than these fit on a multiprocessor is not asked for: the grid has so many.
     shared = slots * turn_bytes
     function = device.function(module, "ring", shared)
     source, result = device.buffer(bytes(blocks * region)), device.allocate(4 * threads * blocks)

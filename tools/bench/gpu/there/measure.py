@@ -82,7 +82,7 @@ class Results:
         self.file.write(json.dumps({"part": part, **row}) + "\n")
         self.file.flush()
         os.fsync(self.file.fileno())
-        said = {name: value for name, value in row.items() if name in ("failed", "wrong", "left_out")}
+        said = {name: value for name, value in row.items() if name in ("failed", "wrong", "refused", "left_out")}
         print(f"{part}: {row['item']}{': ' + json.dumps(said)[:300] if said else ''}", flush=True)
 
 

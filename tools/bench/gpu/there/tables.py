@@ -104,7 +104,7 @@ def tables(path):
         mine = [row for row in rows if row["part"] == part]
         good = [row for row in mine if "failed" not in row and "left_out" not in row]
         text += [f"## {part}", spans(good, graphs) if part == "spans" else WRITERS[part](good)]
-        bad = [[row["item"], kind, json.dumps(row[kind])] for row in mine for kind in ("failed", "wrong", "left_out") if kind in row]
+        bad = [[row["item"], kind, json.dumps(row[kind])] for row in mine for kind in ("failed", "wrong", "refused", "left_out") if kind in row]
         if bad:
             text.append(table(["item", "how", "why"], bad))
     return "\n\n".join(text) + "\n"

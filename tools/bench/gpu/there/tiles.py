@@ -5,7 +5,7 @@
 A sample is a graph of launches one after the other, each with weights of its own, as layers have them; times are microseconds of one
 launch. What the compiler assumes of tiles (codegen/cuda/facts/Gpus.cpp) is compared with this."""
 
-from driver import Launch
+from driver import DriverError, Launch
 from store import find_torch, need, words_of
 
 ROWS = 16  # that are compared with NumPy
@@ -93,7 +93,7 @@ def time_peer(bench, torch, work, replays):
 
 
 def measure(bench, item):
-    """Microseconds of each tile and of the peer; a tile whose numbers are wrong is named."""
+    """Microseconds of each tile and of the peer; a tile whose numbers are wrong, or that the driver refuses, is named."""
     numpy, device, told = need("numpy"), bench.device, {"us": {}}
     work = {"product": Product, "attention": Attention}[item["kind"]](numpy, item, item["launches"])
     held = {}
@@ -111,8 +111,12 @@ def measure(bench, item):
     for tile in item["tiles"]:
         if tile["exact"] and tile["capability"] != device.capability():
             continue
-        module = bench.module({"archive": item["archive"], **tile})
-        function = device.function(module, tile["entry"], tile["shared"])
+        try:
+            module = bench.module({"archive": item["archive"], **tile})
+            function = device.function(module, tile["entry"], tile["shared"])
+        except DriverError as refused:
+            told["refused"] = {**told.get("refused", {}), tile["name"]: str(refused)}
+            continue
         launches = [Launch(function, tile["grid"], tile["threads"], tile["shared"], [*(held[id(array)] for array in arrays), result]) for arrays in work.operands]
         device.upload(result, b"\xff" * (2 * rows * columns))
         device.launch(launches[0])
