@@ -23,6 +23,7 @@ import decides  # noqa: E402
 import driver  # noqa: E402
 import library  # noqa: E402
 import make  # noqa: E402
+import make_kernels  # noqa: E402
 import measure  # noqa: E402
 import models  # noqa: E402
 import sass  # noqa: E402
@@ -281,6 +282,13 @@ def test_a_folder_that_is_too_large_has_no_list(tmp_path, capsys):
 def test_a_folder_without_a_list_is_refused(sources, tmp_path):
     done = subprocess.run([sys.executable, "-B", tmp_path / "measure.py", "--out", tmp_path / "results"], capture_output=True, text=True, check=False)
     assert done.returncode == 2 and "has no list.json: make.py did not finish this folder" in done.stderr
+
+
+def test_kernels_are_launched_with_all_of_their_parameters():
+    text = ".version 7.0\n.visible .entry kernel(\n\t.param .u64 a,\n\t.param .u64 b,\n\t.param .u32 c\n)\n{\n"
+    with pytest.raises(AssertionError, match="is given 2 addresses"):
+        make_kernels.check_parameters("kernel", text, 2)
+    make_kernels.check_parameters("kernel", text.replace("u32", "u64"), 3)
 
 
 def test_models_and_batches_are_chosen_with_their_spans():

@@ -31,6 +31,13 @@ def entry_of(text):
     return re.search(r"\.entry (\w+)\(", text)[1]
 
 
+def check_parameters(name, text, addresses):
+    """Whoever launches a kernel there gives it addresses alone."""
+    begin = text.index(".entry")
+    words = re.findall(r"\.param \.(\w+)", text[begin : text.index("{", begin)])
+    assert words == ["u64"] * addresses, f"{name} has the parameters {words}, and is given {addresses} addresses"
+
+
 def threads_of(text):
     return int(re.search(r"\.reqntid (\d+)", text)[1])
 
@@ -73,6 +80,7 @@ def instruction(maker, key, name, launch):
     """One launch as the stand-in noted it, whose buffers are parts of one allocation."""
     text = launch.text
     assert len(set(launch.ends)) == 1, name
+    check_parameters(name, text, len(launch.begins))
     maker.add("bits.zip", f"{key}.0", launch.memory.tobytes())
     ways = WAYS if "mma" in text else WAYS[:1]
     for way in ways:
@@ -116,6 +124,7 @@ def kernels(maker):
             continue
         case = make()
         text, truths = case.ptx(), case.truths()
+        check_parameters(name, text, len(case.operands))
         # What PTX approximates may be other numbers on a device.
         ways = () if "approx" in text else WAYS if "mma" in text else WAYS[:1]
         held = {f"operand{i}": operand for i, operand in enumerate(case.operands)} | {f"truth{i}": truth for i, truth in enumerate(truths)}
