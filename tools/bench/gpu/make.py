@@ -53,6 +53,12 @@ class Maker:
         self.scratch = Path(self.work.name)
         self.archives = {}
 
+    def folder_for(self, name):
+        """A folder for files that are not kept."""
+        path = self.scratch / name
+        path.mkdir()
+        return path
+
     def store(self, name, data, **how):
         """Writes bytes as data/NAME.xz."""
         path = self.folder / "data" / f"{name}.xz"

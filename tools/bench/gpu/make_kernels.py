@@ -118,7 +118,9 @@ def sums(maker):
 
 def kernels(maker):
     """A case of every recipe: its operands, what NumPy computes, and the bits of each way of adding where nothing is approximate."""
-    cases = {name: make for name, make in KERNELS.items()} | {f"warp groups: {name}": partial(make, maker.scratch) for name, make in WGMMA.items()}
+    # Texts of kernels are kept by the names of their files: each case has a folder of its own.
+    cases = {name: make for name, make in KERNELS.items()}
+    cases |= {f"warp groups: {name}": partial(make, maker.folder_for(f"kernel-{i}")) for i, (name, make) in enumerate(WGMMA.items())}
     for key, (name, make) in enumerate(cases.items()):
         if maker.lists.kernels and name.removeprefix("warp groups: ") not in maker.lists.kernels:
             continue
@@ -129,6 +131,7 @@ def kernels(maker):
         ways = () if "approx" in text else WAYS if "mma" in text else WAYS[:1]
         held = {f"operand{i}": operand for i, operand in enumerate(case.operands)} | {f"truth{i}": truth for i, truth in enumerate(truths)}
         held |= {f"result {way}": case.emulate(maker.scratch, [("late", 1)], sums=way)[0] for way in ways}
+        assert all(case.error(held[f"result {way}"]) <= case.limit for way in ways), f"{name} is wrong here already"
         data = io.BytesIO()
         np.savez(data, spread=case.spread, **held)
         maker.add("kernels.zip", f"{key}.npz", data.getvalue())
