@@ -11,9 +11,10 @@
 #include "frontend/Import.h"
 
 #include "dialect/HovaDialect.h"
-#include "dialect/ranges/RangeMistakes.h"
 #include "dialect/Site.h"
+#include "dialect/dense/DenseOps.h"
 #include "dialect/program/ProgramOps.h"
+#include "dialect/ranges/RangeMistakes.h"
 #include "dialect/token/TokenOps.h"
 #include "frontend/OperationImport.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -39,6 +40,8 @@ private:
   RankedTensorType convert(const ValueType &type) {
     return importType(builder, type);
   }
+  RankedTensorType tensorType(const ValueType &type, TensorFloat stored);
+  Value asType(Value value, RankedTensorType type);
   void setUpFunction(ModuleOp module);
   Value weight(const ProgramWeight &weight);
   /// The value of this number; a weight is made where it is first asked for.
@@ -63,10 +66,12 @@ private:
 void Importer::setUpFunction(ModuleOp module) {
   SmallVector<Type> arguments, results;
   for (const ProgramInput &input : program.inputs) {
-    arguments.push_back(convert(program.values[input.value].type));
+    arguments.push_back(
+        tensorType(program.values[input.value].type, input.stored));
   }
   for (const ProgramOutput &output : program.outputs) {
-    results.push_back(convert(program.values[output.value].type));
+    results.push_back(
+        tensorType(program.values[output.value].type, output.stored));
   }
   builder.setInsertionPointToEnd(module.getBody());
   auto function =
@@ -82,7 +87,6 @@ void Importer::setUpFunction(ModuleOp module) {
       attributes.set("hova.range", builder.getDenseI64ArrayAttr(*input.range));
     }
     named.push_back(attributes.getDictionary(builder.getContext()));
-    values[input.value] = body->getArgument(i);
     body->getArgument(i).setLoc(
         locate(input.name, program.values[input.value].range));
   }
@@ -94,6 +98,26 @@ void Importer::setUpFunction(ModuleOp module) {
   }
   function.setResAttrsAttr(builder.getArrayAttr(named));
   builder.setInsertionPointToEnd(body);
+  for (auto [i, input] : llvm::enumerate(program.inputs)) {
+    values[input.value] =
+        asType(body->getArgument(i), convert(program.values[input.value].type));
+  }
+}
+
+/// The same numbers in another type, unless it is their own.
+Value Importer::asType(Value value, RankedTensorType type) {
+  return value.getType() == type
+             ? value
+             : ConvertOp::create(builder, value.getLoc(), type, value);
+}
+
+/// The type beside a program of numbers that are stored so.
+RankedTensorType Importer::tensorType(const ValueType &type,
+                                      TensorFloat stored) {
+  RankedTensorType own = convert(type);
+  return stored == TensorFloat::BF16  ? own.clone(builder.getBF16Type())
+         : stored == TensorFloat::F16 ? own.clone(builder.getF16Type())
+                                      : own;
 }
 
 Value Importer::weight(const ProgramWeight &weight) {
@@ -274,7 +298,9 @@ ImportedProgram Importer::run() {
   }
   SmallVector<Value> results;
   for (const ProgramOutput &output : program.outputs) {
-    results.push_back(values[output.value]);
+    results.push_back(
+        asType(values[output.value],
+               tensorType(program.values[output.value].type, output.stored)));
   }
   func::ReturnOp::create(builder, imported.module->getLoc(), results);
   if (program.sequences && !setRanges(imported)) {

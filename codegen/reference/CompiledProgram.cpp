@@ -172,7 +172,18 @@ static bool fill(Buffer &buffer, int32_t dtype, const HostTensor &from) {
     }
     return true;
   };
+  auto round = [&](Storage storage) {
+    auto *out = reinterpret_cast<uint16_t *>(buffer.bytes.data());
+    for (int64_t i = 0, e = from.size(); i < e; ++i) {
+      out[i] = encode16(static_cast<float>(from.at(i)), storage);
+    }
+    return true;
+  };
   switch (dtype) {
+  case HOVA_BF16:
+    return round(Storage::BF16);
+  case HOVA_F16:
+    return round(Storage::F16);
   case HOVA_F32:
     return as(float());
   case HOVA_F64:

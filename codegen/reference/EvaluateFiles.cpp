@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "codegen/reference/EvaluateFiles.h"
+#include "dialect/Storage.h"
 #include "runtime/Error.h"
 #include "runtime/Npy.h"
 #include "llvm/ADT/StringMap.h"
@@ -145,6 +146,19 @@ static bool accepts(Type type, Element element) {
   return isa<FloatType>(type) ? number : element == Element::I64;
 }
 
+/// What a program has of numbers that are given to it in a type of 16 bits.
+static HostTensor asStored(const HostTensor &tensor, Type type) {
+  Storage storage = storageOf(type);
+  if (storage == Storage::F32) {
+    return tensor;
+  }
+  HostTensor numbers(Element::F32, tensor.getShape());
+  for (int64_t i = 0, e = tensor.size(); i < e; ++i) {
+    numbers.mutableAs<float>()[i] = static_cast<float>(tensor.at(i));
+  }
+  return roundTo(numbers, storage);
+}
+
 static llvm::Expected<HostTensor>
 readArgument(func::FuncOp main, unsigned index, ArrayRef<NamedFile> files) {
   std::string name = argumentName(main, index);
@@ -179,7 +193,7 @@ readArgument(func::FuncOp main, unsigned index, ArrayRef<NamedFile> files) {
         kindOf(type.getElementType()), file->path.c_str(),
         numpyName(type.getElementType()));
   }
-  return tensor;
+  return asStored(*tensor, type.getElementType());
 }
 
 /// Every file is for an input of the model, and no other one is for it too.

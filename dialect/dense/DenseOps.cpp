@@ -445,8 +445,14 @@ LogicalResult ConvertOp::verify() {
 }
 
 OpFoldResult ConvertOp::fold(FoldAdaptor) {
-  return getX().getType() == getResult().getType() ? OpFoldResult(getX())
-                                                   : OpFoldResult();
+  if (getX().getType() == getResult().getType()) {
+    return getX();
+  }
+  // What was made wider is the same number again.
+  auto widened = getX().getDefiningOp<ConvertOp>();
+  bool isSame = widened && getElementTypeOrSelf(widened.getResult()).isF32() &&
+                widened.getX().getType() == getResult().getType();
+  return isSame ? OpFoldResult(widened.getX()) : OpFoldResult();
 }
 
 IterationSpace ConvertOp::getIterationSpace() {

@@ -216,9 +216,7 @@ void SpecReader::readInput(const Member &member, const NameScope &scope) {
     }
     bool isTyped = true;
     if (const Node *dtype = node.get("dtype")) {
-      static const std::vector<std::string> dtypes = {"f32", "i32", "i64",
-                                                      "bool"};
-      std::optional<std::string> known = wordOf(*dtype, dtypes);
+      std::optional<std::string> known = wordOf(*dtype, inputTypes);
       isTyped = known.has_value();
       input.dtype = known.value_or("f32");
     }
@@ -389,12 +387,16 @@ void SpecReader::readOutputs(const Node &node, const NameScope &scope) {
   }
 }
 
-/// A value, or an object that says when it is an output.
+/// A value, or an object that says when it is an output, and of which type.
 void SpecReader::readOutput(const Member &member, const NameScope &scope) {
   const Node *value = member.value;
   std::optional<Setting> condition;
+  std::string dtype;
   if (value->is(Node::Kind::Object)) {
-    checkKeys(*value, {"value", "if"}, "an output");
+    checkKeys(*value, {"value", "if", "dtype"}, "an output");
+    if (const Node *type = value->get("dtype")) {
+      dtype = wordOf(*type, outputTypes).value_or("");
+    }
     if (const Node *when = value->get("if")) {
       condition = setting(*when, SettingKind::Boolean, scope);
     }
@@ -408,6 +410,7 @@ void SpecReader::readOutput(const Member &member, const NameScope &scope) {
     spec.outputs.push_back({member.key, std::move(*use)});
     spec.outputRanges.push_back(member.keyRange);
     spec.outputConditions.push_back(std::move(condition));
+    spec.outputDtypes.push_back(std::move(dtype));
   }
 }
 

@@ -104,6 +104,12 @@ struct ParameterSpec {
   std::string problemWith(const Scalar &given) const;
 };
 
+/// The types that tensors of numbers may have beside a program, whose layers
+/// compute in f32, and with integers and booleans those of inputs.
+inline const std::vector<std::string> outputTypes = {"f32", "bf16", "f16"};
+inline const std::vector<std::string> inputTypes = {"f32", "bf16", "f16",
+                                                    "i32", "i64",  "bool"};
+
 struct InputSpec {
   std::string name;
   reader::Range nameRange;
@@ -111,7 +117,7 @@ struct InputSpec {
   /// Where it is false, a program has no such input.
   std::optional<Setting> condition;
   std::vector<Setting> shape;
-  std::string dtype;
+  std::string dtype; ///< one of `inputTypes`
   /// low <= x < high.
   std::optional<std::pair<Setting, Setting>> range;
   /// A mistake has been reported inside; the same below.
@@ -278,6 +284,8 @@ struct ModelSpec {
   std::vector<reader::Range> outputRanges;
   /// Of each output, when it is one; none: always.
   std::vector<std::optional<Setting>> outputConditions;
+  /// Of each output, one of `outputTypes`; empty: as the value is.
+  std::vector<std::string> outputDtypes;
   std::vector<CheckpointSpec> checkpoints;
   std::vector<PublishedSpec> published;
 

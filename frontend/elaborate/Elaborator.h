@@ -126,6 +126,7 @@ private:
   void checkRangeOfItems();
 
   void checkOutput(const ValueUse &use, ValueRef value);
+  void checkOutputType(size_t output, ValueRef value);
   void addOutputs(const Environment &environment);
   void checkUnusedWeights();
   void checkConstantOutputs();

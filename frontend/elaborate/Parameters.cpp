@@ -159,6 +159,12 @@ void Elaborator::fillParameters(
   }
 }
 
+static TensorFloat tensorFloat(const std::string &dtype) {
+  return dtype == "bf16"  ? TensorFloat::BF16
+         : dtype == "f16" ? TensorFloat::F16
+                          : TensorFloat::F32;
+}
+
 void Elaborator::addInput(const InputSpec &input, Environment &environment) {
   auto entity = std::make_shared<Entity>();
   entity->value = poison;
@@ -222,6 +228,7 @@ void Elaborator::addInput(const InputSpec &input, Environment &environment) {
   }
   entity->value = addValue(std::move(type), input.name, input.nameRange);
   added.value = entity->value.number();
+  added.stored = tensorFloat(input.dtype);
   program->inputs.push_back(std::move(added));
 }
 
@@ -235,6 +242,17 @@ void Elaborator::checkOutput(const ValueUse &use, ValueRef value) {
     error(*use.node, "the input " + inQuotes(use.node->text) + " is " +
                          type.str() +
                          ": only f32 inputs with an axis can be outputs");
+  }
+}
+
+/// Numbers alone have another type beside a program.
+void Elaborator::checkOutputType(size_t output, ValueRef value) {
+  const ValueType &type = valueOf(value).type;
+  const std::string &dtype = spec.outputDtypes[output];
+  if (!dtype.empty() && type.dtype != DType::F32) {
+    error(*spec.outputs[output].second.node,
+          "this value is " + type.str() +
+              ": only numbers of f32 can be an output of " + dtype);
   }
 }
 
@@ -252,7 +270,9 @@ void Elaborator::addOutputs(const Environment &environment) {
     ValueRef value = exhausted ? poison : resolveOne(use, environment);
     if (value) {
       checkOutput(use, value);
-      program->outputs.push_back({name, value.number()});
+      checkOutputType(i, value);
+      program->outputs.push_back(
+          {name, value.number(), tensorFloat(spec.outputDtypes[i])});
       outputUses.push_back(use.node);
     }
   }

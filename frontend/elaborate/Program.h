@@ -180,9 +180,14 @@ struct SequenceSizes {
   SizeRange items, length;
 };
 
+/// The types of tensors of numbers beside a program: its layers compute in f32,
+/// and what is wider or narrower is converted on the way in and out.
+enum class TensorFloat { F32, BF16, F16 };
+
 struct ProgramInput {
   std::string name;
   int value = -1;
+  TensorFloat stored = TensorFloat::F32; ///< of numbers
   /// low <= x < high.
   std::optional<std::array<int64_t, 2>> range;
 };
@@ -190,6 +195,7 @@ struct ProgramInput {
 struct ProgramOutput {
   std::string name;
   int value = -1;
+  TensorFloat stored = TensorFloat::F32; ///< of numbers
 };
 
 struct Program {

@@ -69,8 +69,9 @@ public:
 
   void run() {
     function.walk([&](ConvertOp op) {
-      if (narrows(op) && !movesColumns(op.getX().getDefiningOp())) {
-        converted.try_emplace(op.getX(), op.getResult());
+      if (narrows(op) && !movesColumns(op.getX().getDefiningOp()) &&
+          converted.try_emplace(op.getX(), op.getResult()).second) {
+        moveToOperand(op);
       }
     });
     // Readers first: what keeps types suits only if those do.
@@ -111,6 +112,22 @@ private:
   }
   bool narrows(ConvertOp op) {
     return op.getResult().getType() == narrow(op.getX());
+  }
+
+  /// An output that is narrow beside the program is converted at its end: what
+  /// reads the same stands before.
+  static void moveToOperand(ConvertOp op) {
+    bool isOutput = llvm::any_of(op->getUsers(), [](Operation *user) {
+      return user->hasTrait<OpTrait::IsTerminator>();
+    });
+    if (!isOutput) {
+      return;
+    }
+    if (Operation *made = op.getX().getDefiningOp()) {
+      op->moveAfter(made);
+    } else {
+      op->moveBefore(op->getBlock(), op->getBlock()->begin());
+    }
   }
 
   /// Not of products that are folded, which compute once and exactly.

@@ -213,15 +213,14 @@ Value parameterSchema() {
 }
 
 Value inputSchema() {
-  return closed(
-      Object{{"if", either("boolean")},
-             {"shape", listOf(either("integer"))},
-             {"dtype", Object{{"enum", Array{"f32", "i32", "i64", "bool"}}}},
-             {"range", Object{{"type", "array"},
-                              {"items", either("integer")},
-                              {"minItems", 2},
-                              {"maxItems", 2}}}},
-      {"shape"});
+  return closed(Object{{"if", either("boolean")},
+                       {"shape", listOf(either("integer"))},
+                       {"dtype", Object{{"enum", Array(frontend::inputTypes)}}},
+                       {"range", Object{{"type", "array"},
+                                        {"items", either("integer")},
+                                        {"minItems", 2},
+                                        {"maxItems", 2}}}},
+                {"shape"});
 }
 
 Value blockSchema() {
@@ -258,9 +257,11 @@ Value stepSchema() {
 
 /// A value, or when it is one.
 Value outputSchema() {
-  Object conditional = closed(
-      Object{{"value", Object{{"type", "string"}}}, {"if", either("boolean")}},
-      {"value"});
+  Object conditional =
+      closed(Object{{"value", Object{{"type", "string"}}},
+                    {"if", either("boolean")},
+                    {"dtype", Object{{"enum", Array(frontend::outputTypes)}}}},
+             {"value"});
   return Object{
       {"anyOf", Array{Object{{"type", "string"}}, std::move(conditional)}}};
 }

@@ -116,6 +116,7 @@ def _take(array: Any) -> _Owned:
 # Kinds of NumPy's types, and the codes of DLPack. What has none is no type of an input or output.
 _CODES = {b"i": 0, b"u": 1, b"f": 2, b"c": 5, b"b": 6}
 _NO_CODE = 3
+_BFLOAT = 4
 
 # Flags of an array.
 _C_CONTIGUOUS = 0x1
@@ -169,6 +170,8 @@ class Views:
         if not flags & _WRITEABLE and self._role == "output":
             raise Error(f"output '{name}' is read-only")
         code = _CODES.get(kind, _NO_CODE) if flags & _NOT_SWAPPED else _NO_CODE
+        if code == _NO_CODE and array.dtype.name == "bfloat16":
+            code = _BFLOAT  # of a package that adds it to NumPy
         strides = 0 if flags & _C_CONTIGUOUS else self._strides(name, (ctypes.c_int64 * axes).from_address(steps), itemsize)
         _DENSE.pack_into(tensor, 0, data or 0, CPU, 0, axes, code, min(8 * itemsize, 255), 1, shape or 0, strides)
 
@@ -249,7 +252,7 @@ def bytes_of(array: Any) -> tuple[int, int, tuple[int, ...], memoryview]:
     """
     if isinstance(array, np.ndarray):
         # NumPy has no such type; what libraries add by this name is it.
-        code = 4 if array.dtype.name == "bfloat16" else _CODES.get(array.dtype.kind.encode(), _NO_CODE)
+        code = _BFLOAT if array.dtype.name == "bfloat16" else _CODES.get(array.dtype.kind.encode(), _NO_CODE)
         bits, shape = 8 * array.dtype.itemsize, array.shape
         elements = np.ascontiguousarray(array, array.dtype.newbyteorder("="))
         return code, bits, shape, elements.reshape(-1).view(np.uint8).data

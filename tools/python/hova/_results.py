@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ._errors import Error
 from ._interface import CPU
 
 # Libraries whose arrays may be written after they were made; those of others are filled before.
@@ -54,4 +55,17 @@ def new_array(library: Any, inputs: Sequence[Any], shape: tuple[int, ...], dtype
     if name in _MUTABLE and inputs and hasattr(inputs[0], "__dlpack_device__") and inputs[0].__dlpack_device__()[0] != CPU:
         options = {"device": inputs[0].device} if name == "torch" else {}
         return library.empty(shape, dtype=getattr(library, dtype), **options)
+    if dtype == "bfloat16":
+        return _new_bfloat16(library, shape)
     return np.empty(shape, dtype)
+
+
+def _new_bfloat16(library: Any, shape: tuple[int, ...]) -> Any:
+    """NumPy has no such type, and the package that adds it need not be there."""
+    if getattr(library, "__name__", "") in _MUTABLE:
+        return library.empty(shape, dtype=library.bfloat16)
+    try:
+        import ml_dtypes
+    except ImportError:
+        raise Error("results of bfloat16 are arrays of NumPy with the package ml_dtypes, which is not installed; like=\"torch\" gives tensors of PyTorch") from None
+    return np.empty(shape, ml_dtypes.bfloat16)
