@@ -28,6 +28,7 @@ set(HOVA_PUBLIC_HEADERS
   dialect/attention/AttentionOps.h
   dialect/columns/ColumnOps.h
   dialect/dense/DenseOps.h
+  dialect/dense/NormOps.h
   dialect/evaluate/Evaluate.h
   dialect/group/GroupOps.h
   dialect/linear_attention/LinearAttentionOps.h
@@ -101,6 +102,7 @@ set(HOVA_GENERATED_HEADERS
   dialect/attention/AttentionOps.h.inc
   dialect/columns/ColumnOps.h.inc
   dialect/dense/DenseOps.h.inc
+  dialect/dense/NormOps.h.inc
   dialect/group/GroupOps.h.inc
   dialect/group/GroupTypes.h.inc
   dialect/linear_attention/LinearAttentionOps.h.inc

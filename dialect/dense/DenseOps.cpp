@@ -3,6 +3,7 @@
 
 #include "dialect/dense/DenseOps.h"
 #include "dialect/Shapes.h"
+#include "dialect/dense/NormOps.h"
 #include "dialect/program/ProgramOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -485,6 +486,10 @@ void HovaDialect::registerDenseOps() {
   addOperations<
 #define GET_OP_LIST
 #include "dialect/dense/DenseOps.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "dialect/dense/NormOps.cpp.inc"
       >();
 }
 
