@@ -4,6 +4,7 @@
 #include "codegen/cuda/HovaCudaDialect.h"
 #include "codegen/cuda/LaunchOps.h"
 #include "codegen/cuda/Recipe.h"
+#include "codegen/cuda/SumOps.h"
 #include "codegen/cuda/WgmmaOps.h"
 #include "codegen/cuda/facts/GpuFacts.h"
 #include "dialect/Shapes.h"
@@ -34,6 +35,10 @@ void hova::HovaCudaDialect::initialize() {
   addOperations<
 #define GET_OP_LIST
 #include "codegen/cuda/WgmmaOps.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "codegen/cuda/SumOps.cpp.inc"
       >();
 }
 

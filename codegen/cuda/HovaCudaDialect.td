@@ -129,7 +129,8 @@ def HovaCuda_LaunchAttr : AttrDef<HovaCuda_Dialect, "CudaLaunch",
 
 def HovaCuda_FusionAttr : AttrDef<HovaCuda_Dialect, "CudaFusion",
     [DeclareAttrInterfaceMethods<Hova_FusionPolicyAttrInterface,
-                                    ["pays", "chooseSplit", "addressesRows"]>]> {
+                                    ["pays", "chooseSplit", "chooseSquareColumns",
+                                     "addressesRows"]>]> {
   let mnemonic = "fusion";
   let summary = "which kernels pay on a GPU";
   let description = [{

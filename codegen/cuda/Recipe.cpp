@@ -114,7 +114,17 @@ static std::optional<CudaJoin> joinOf(Operation *op) {
 
 bool joinsAfter(Operation *op, TileScope scope) {
   std::optional<CudaJoin> join = joinOf(op);
-  return join && !join->columnsBefore && join->scope == scope;
+  return join && !join->columnsBefore && !join->summedColumns &&
+         join->scope == scope;
+}
+
+int64_t summedColumnsOf(Operation *op) {
+  std::optional<CudaJoin> join = joinOf(op);
+  return join ? join->summedColumns : 0;
+}
+
+bool canHoldSummed(CudaScheduleAttr schedule, int64_t columns) {
+  return schedule.getColumns() % (columns * schedule.getColumnWarps()) == 0;
 }
 
 LogicalResult checkSequences(Operation *op, int64_t sequences, int64_t heads) {

@@ -44,6 +44,9 @@ struct CudaJoin {
   /// begins with: how many columns beside each other have one factor. 0: it
   /// stands after the result.
   int64_t columnsBefore = 0;
+  /// Of what has one sum for so many columns beside each other of the tile, and
+  /// writes it itself: a block has some sums of each row. 0: it makes a tile.
+  int64_t summedColumns = 0;
 };
 
 } // namespace hova
@@ -106,6 +109,16 @@ inline bool joinsRows(mlir::Operation *op) {
 inline bool joinsHeads(mlir::Operation *op) {
   return joinsAfter(op, TileScope::head);
 }
+/// Whether `op` reads the elements of operand 0 at its place, and of the others
+/// what it takes from memory itself.
+inline bool joinsElements(mlir::Operation *op) {
+  return joinsAfter(op, TileScope::element);
+}
+/// Of an operation that leaves sums of the tile that it joins: of how many
+/// columns beside each other; 0: it leaves none.
+int64_t summedColumnsOf(mlir::Operation *op);
+/// Whether blocks under this schedule have whole sums of so many columns.
+bool canHoldSummed(CudaScheduleAttr schedule, int64_t columns);
 /// Whether heads with so many columns are boxes; an error on `op` if not.
 mlir::LogicalResult checkHeadWidths(mlir::Operation *op,
                                     llvm::ArrayRef<int64_t> widths,

@@ -39,6 +39,14 @@ def Hova_FusionPolicyAttrInterface : AttrInterface<"FusionPolicyAttrInterface"> 
            "const ::hova::Reduction &":$reduction, "std::string *":$why), "",
       "return std::nullopt;">,
     InterfaceMethod<[{
+      Whether the norm of rows pays behind the products that read it, where
+      `product`, to whose result others are added, makes these rows: how many
+      columns beside each other a sum of squares has then. 0: the norm stays. It
+      is asked before weights are folded, so that it may not depend on the level
+      of a machine: one image of weights is for all.
+    }], "int64_t", "chooseSquareColumns",
+      (ins "::mlir::Operation *":$product), "", "return 0;">,
+    InterfaceMethod<[{
       Whether rows of another kernel's value, at even distances, are an address
       for the kernels that read them. If not, one of these copies them.
     }], "bool", "addressesRows", (ins), "", "return false;">,

@@ -77,7 +77,8 @@ static LogicalResult checkLayouts(StageOp stage, Division division) {
 static LogicalResult checkStage(StageOp stage, const KernelCode &code) {
   StageColumns columns(code.holdsHalves(stage.getAnchor()));
   for (Operation *op : stage.getComputeOps()) {
-    if (op != stage.getAnchor() && keepsUnits(stage.getAnchor(), op)) {
+    if (op != stage.getAnchor() &&
+        (keepsUnits(stage.getAnchor(), op) || code.sumsColumns(op))) {
       continue; // it has columns of its own
     }
     if (!columns.find(op)) {

@@ -29,6 +29,9 @@ public:
   /// Whether tiles of a stage that begins with `anchor` hold columns of both
   /// halves of its result, in the same places.
   virtual bool holdsHalves(mlir::Operation *anchor) const { return false; }
+  /// Whether `op`, which joined a stage, has a column for several of its
+  /// anchor's, such as their sum.
+  virtual bool sumsColumns(mlir::Operation *op) const { return false; }
   /// Multiply-accumulates that the code of an operation of a kernel executes;
   /// what its loops skip is not among them.
   virtual int64_t getExecutedMacs(mlir::Operation *op) const = 0;

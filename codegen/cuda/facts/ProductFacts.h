@@ -26,6 +26,10 @@ inline constexpr double kCacheBytesOfCycle = 1024;
 /// Parts that the inner dimension is divided into, each in blocks of its own,
 /// at most.
 inline constexpr int64_t kMostProductParts = 8;
+/// Columns beside each other whose squares have one sum, where a norm is
+/// applied behind the products that read it: each warp of each tile of each
+/// level has whole ones.
+inline constexpr int64_t kSquareColumns = 32;
 /// Terms of a part of a reduction that is always divided, at most.
 inline constexpr int64_t kPartTerms = 256;
 

@@ -393,6 +393,9 @@ LogicalResult ThreadEmitter::emitOp(Operation &op) {
           [&](EndProductsOp end) { return emitEndProducts(end); })
       .Case<GroupReduceOp>(
           [&](GroupReduceOp reduce) { return emitReduce(reduce); })
+      .Case<StoreSumsOp>(
+          [&](StoreSumsOp store) { return emitStoreSums(store); })
+      .Case<LoadSumsOp>([&](LoadSumsOp load) { return emitLoadSums(load); })
       .Case<GroupTransposeOp>(
           [&](GroupTransposeOp transpose) { return emitTranspose(transpose); })
       .Case<GroupExchangeOp>(

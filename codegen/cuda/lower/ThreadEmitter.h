@@ -16,6 +16,7 @@
 #ifndef HOVA_CODEGEN_CUDA_LOWER_THREADEMITTER_H
 #define HOVA_CODEGEN_CUDA_LOWER_THREADEMITTER_H
 
+#include "codegen/cuda/SumOps.h"
 #include "codegen/cuda/WgmmaOps.h"
 #include "dialect/group/GroupOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -214,6 +215,12 @@ private:
                      int64_t segment, mlir::Value turn, int64_t k);
   Values exchangeColumn(mlir::ValueRange registers, size_t rows, int64_t k);
   Values loadRun(mlir::Value address, int64_t count);
+
+  // Sums of rows that groups pass on (ThreadSums.cpp).
+  mlir::LogicalResult emitStoreSums(StoreSumsOp op);
+  mlir::LogicalResult emitLoadSums(LoadSumsOp op);
+  /// The sum over `lanes` lanes beside each other, which all of them have.
+  mlir::Value addLanes(mlir::Value x, int64_t lanes);
 
   // Elements (ThreadElements.cpp).
   mlir::LogicalResult emitReduce(GroupReduceOp op);

@@ -53,6 +53,11 @@ static LogicalResult checkEdited(KernelOp kernel, Operation *anchor,
   auto recipe = dyn_cast<CudaRecipeOpInterface>(anchor);
   bool takes = recipe && llvm::none_of(joined, joinsRows) &&
                recipe.takesSchedule(schedule) &&
+               llvm::all_of(joined,
+                            [&](Operation *op) {
+                              int64_t summed = summedColumnsOf(op);
+                              return !summed || canHoldSummed(schedule, summed);
+                            }) &&
                (canHoldHalves(schedule) || !joinsHalves(anchor, joined));
   if (schedule == chosen || takes) {
     return success();
@@ -78,7 +83,8 @@ LogicalResult CudaKernelCode::checkSchedule(KernelOp kernel) const {
   SmallVector<Operation *> ops = stage.getComputeOps();
   for (Operation *op : llvm::drop_begin(ops)) {
     bool joins = (joinsHeads(op) && holdsHeads(stage.getAnchor())) ||
-                 (joinsRows(op) && canHoldRows(stage.getAnchor()));
+                 (joinsRows(op) && canHoldRows(stage.getAnchor())) ||
+                 joinsElements(op) || summedColumnsOf(op);
     if (!joins && !joinsTiles(op) && !isColumnSlice(op)) {
       return op->emitOpError("has no code for a GPU in the kernel of '")
              << stage.getAnchor()->getName() << "'";
@@ -89,6 +95,10 @@ LogicalResult CudaKernelCode::checkSchedule(KernelOp kernel) const {
 
 bool CudaKernelCode::holdsHalves(Operation *anchor) const {
   return hova::holdsHalves(anchor);
+}
+
+bool CudaKernelCode::sumsColumns(Operation *op) const {
+  return summedColumnsOf(op) != 0;
 }
 
 int64_t CudaKernelCode::getExecutedMacs(Operation *op) const {

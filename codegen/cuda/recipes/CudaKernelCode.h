@@ -13,6 +13,7 @@ class CudaKernelCode final : public KernelCode {
 public:
   mlir::LogicalResult checkSchedule(KernelOp kernel) const override;
   bool holdsHalves(mlir::Operation *anchor) const override;
+  bool sumsColumns(mlir::Operation *op) const override;
   int64_t getExecutedMacs(mlir::Operation *op) const override;
   /// The table of the run's sequences, where items differ in length.
   llvm::SmallVector<mlir::Value>

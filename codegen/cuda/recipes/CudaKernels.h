@@ -157,6 +157,12 @@ struct RowNorm {
 mlir::Value emitNormFactors(KernelBuilder &b, mlir::Value total,
                             const RowNorm &norm);
 
+/// A tile of f32 without the mean of its rows, of which `columns` elements
+/// count: those of which `isThere` says so, if it is given; others become 0,
+/// and are 0 already.
+mlir::Value emitCentered(KernelBuilder &b, mlir::Value x, int64_t columns,
+                         llvm::function_ref<Expr(Expr column)> isThere);
+
 /// The norm along the rows of a tile of f32, without gain and bias, whose first
 /// columns count, or those of which `counts` says so; others become 0. Those
 /// after the first are 0 already, unless `counts` is given.

@@ -23,7 +23,8 @@ GroupEmitter::GroupEmitter(KernelBuilder &b, CudaScheduleAttr schedule,
     : b(b), schedule(schedule), stage(stage.getComputeOps()),
       columns(holdsHalves(stage.getAnchor())) {
   for (Operation *op : this->stage) {
-    if (!joinsHeads(op) || op == this->stage.front()) {
+    bool hasColumns = !joinsHeads(op) && !summedColumnsOf(op);
+    if (hasColumns || op == this->stage.front()) {
       columns.add(op);
     }
   }
@@ -386,6 +387,12 @@ void GroupEmitter::finishAndStore(ValueRange held,
   ColumnRange whole = columns.of(stage.front());
   for (Operation *op : stage) {
     b.setLoc(op->getLoc());
+    if (summedColumnsOf(op)) {
+      assert(parts.size() == 1 && "halves of rows have no sums");
+      cast<CudaJoinOpInterface>(op).emitOn(
+          *this, tiles[0].lookup(op->getOperand(0)), anchorPlaces[0]);
+      continue;
+    }
     ColumnRange range = columns.of(op);
     for (auto [number, part] : llvm::enumerate(parts)) {
       if (range.cut(part).width() <= 0) {
@@ -403,7 +410,7 @@ void GroupEmitter::finishAndStore(ValueRange held,
         made[result] = held[number];
       } else if (slice && made.count(slice.getX())) {
         made[result] = made.lookup(slice.getX());
-      } else if (joinsRows(op)) {
+      } else if (joinsRows(op) || joinsElements(op)) {
         made[result] = cast<CudaJoinOpInterface>(op).emitOn(
             *this, made.lookup(op->getOperand(0)), place);
       } else {

@@ -23,6 +23,17 @@ Value emitNormFactors(KernelBuilder &b, Value total, const RowNorm &norm) {
   });
 }
 
+Value emitCentered(KernelBuilder &b, Value x, int64_t columns,
+                   llvm::function_ref<Expr(Expr)> isThere) {
+  auto type = cast<TileType>(x.getType());
+  double share = 1.0 / columns;
+  Value sum = b.reduce(Combine::add, x, type.getDistribution());
+  // After the row there is nothing, not even a distance from the mean.
+  return b.map(type, {x, sum}, [&](Elements e, Expr, Expr j) {
+    return select(isThere(j), e[0] - e[1] * share, 0);
+  });
+}
+
 Value emitNormalised(KernelBuilder &b, Value x, const RowNorm &norm,
                      llvm::function_ref<Expr(Expr)> counts) {
   auto type = cast<TileType>(x.getType());
@@ -37,12 +48,7 @@ Value emitNormalised(KernelBuilder &b, Value x, const RowNorm &norm,
     });
   }
   if (norm.kind == NormKind::standard) {
-    double share = 1.0 / norm.columns;
-    Value sum = b.reduce(Combine::add, apart, type.getDistribution());
-    // After the row there is nothing, not even a distance from the mean.
-    apart = b.map(type, {apart, sum}, [&](Elements e, Expr, Expr j) {
-      return select(isThere(j), e[0] - e[1] * share, 0);
-    });
+    apart = emitCentered(b, apart, norm.columns, isThere);
   }
   Value squares =
       b.map(type, apart, [](Elements e, Expr, Expr) { return e[0] * e[0]; });

@@ -33,6 +33,7 @@ void attachCudaMergeSummariesRecipe(MLIRContext &context);
 void attachCudaNormRecipe(MLIRContext &context);
 void attachCudaProductRecipes(MLIRContext &context);
 void attachCudaSoftmaxRecipe(MLIRContext &context);
+void attachCudaSquaresRecipes(MLIRContext &context);
 void attachCudaSummaryAttentionRecipe(MLIRContext &context);
 void attachCudaTokenRecipes(MLIRContext &context);
 
@@ -46,6 +47,7 @@ void registerCudaRecipes(DialectRegistry &registry) {
     attachCudaNormRecipe(*context);
     attachCudaProductRecipes(*context);
     attachCudaSoftmaxRecipe(*context);
+    attachCudaSquaresRecipes(*context);
     attachCudaSummaryAttentionRecipe(*context);
     attachCudaTokenRecipes(*context);
   });

@@ -53,9 +53,17 @@ static bool readsColumnsAlike(const Group &kernel, Operation *op) {
   bool isScaled = anchor != ops.front();
   return llvm::all_of(ops.drop_front(isScaled),
                       [&](Operation *inside) {
-                        return addColumns(columns, kernel, inside);
+                        return summedColumnsOf(inside) ||
+                               addColumns(columns, kernel, inside);
                       }) &&
          addColumns(columns, kernel, op);
+}
+
+/// Whether operands of `op` but the first are there before the kernel begins.
+static bool readsOthersFromMemory(const Group &kernel, Operation *op) {
+  return llvm::none_of(llvm::drop_begin(op->getOperands()), [&](Value operand) {
+    return isOfGroup(kernel, operand);
+  });
 }
 
 /// Whether `op` works on whole rows of the kernel's tile, which a block can
@@ -64,11 +72,19 @@ static bool joinsWholeRows(const Group &kernel, Operation *op) {
   Operation *anchor = tileAnchorOf(kernel.ops);
   return joinsRows(op) && canHoldRows(anchor) &&
          llvm::is_contained(kernel.ops, op->getOperand(0).getDefiningOp()) &&
-         llvm::none_of(
-             llvm::drop_begin(op->getOperands()),
-             [&](Value operand) { return isOfGroup(kernel, operand); }) &&
+         readsOthersFromMemory(kernel, op) &&
          shapeOf(op->getResult(0)).back() ==
              shapeOf(anchor->getResult(0)).back();
+}
+
+/// Whether `op` leaves sums of columns of the kernel's tile, in which they lie
+/// where they lie in the row.
+static bool joinsSums(const Group &kernel, Operation *op) {
+  Operation *anchor = tileAnchorOf(kernel.ops);
+  Value summed = op->getOperand(0);
+  return summedColumnsOf(op) && anchor == kernel.ops.front() &&
+         llvm::is_contained(kernel.ops, summed.getDefiningOp()) &&
+         shapeOf(summed).back() == shapeOf(anchor->getResult(0)).back();
 }
 
 bool CudaFusionAttr::pays(const Group &kernel, Operation *op,
@@ -85,8 +101,10 @@ bool CudaFusionAttr::pays(const Group &kernel, Operation *op,
   bool reads = llvm::any_of(op->getOperands(), [&](Value operand) {
     return isOfGroup(kernel, operand);
   });
-  bool joins = joinsTiles(op) && reads;
-  if (joinsWholeRows(kernel, op) || (joins && readsColumnsAlike(kernel, op))) {
+  bool joins = reads && (joinsTiles(op) || (joinsElements(op) &&
+                                            readsOthersFromMemory(kernel, op)));
+  if (joinsSums(kernel, op) || joinsWholeRows(kernel, op) ||
+      (joins && readsColumnsAlike(kernel, op))) {
     return true;
   }
   if (kernel.ops.size() == 1 && scalingOf(op) == kernel.ops.front()) {
@@ -168,6 +186,26 @@ CudaFusionAttr::chooseSplit(SplitReductionOpInterface op,
                .str();
   }
   return ReductionSplit{reduction.terms / parts, /*mergesApart=*/true};
+}
+
+/// A norm of rows that parts of a product are added to has a launch in any
+/// case. In f16 rows that are not normalised may leave the range. Levels share
+/// an image of weights, so it is reckoned for the one that has all tiles.
+int64_t CudaFusionAttr::chooseSquareColumns(Operation *product) const {
+  ArrayRef<int64_t> shape = shapeOf(product->getResult(0));
+  Type factors = typeOfFactors(product);
+  if (!factors.isBF16() || shape.back() > kMostRowColumns ||
+      scalingOf(product)) {
+    return 0;
+  }
+  int64_t rows = staticSize(shape.drop_back());
+  int64_t inner = shapeOf(product->getOperand(0)).back();
+  bool isOfAnySize = SequenceRanges::readFrom(product).has_value();
+  int64_t parts = isOfAnySize ? 1
+                              : chooseProductParts(gpuOf(product), factors,
+                                                   rows, inner, shape.back(),
+                                                   /*sumsAreFree=*/false);
+  return parts == 1 ? kSquareColumns : 0;
 }
 
 /// A copy would be a launch.

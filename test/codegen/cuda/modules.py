@@ -11,8 +11,9 @@ from attention_modules import additive, attention, block_sparse, causal_summary_
 from gate_modules import gated_product, gated_product_of_f32, gated_product_read_elsewhere
 from kernels import BF16, F16, Case
 from module_cases import F32, ONCE, Numbers, case, gelu_tanh, rounded, sigmoid, softmax
-from product_modules import (product_gate, product_in_parts, product_of_columns, product_of_f32, product_of_scaled_heads, product_of_weight, product_positions, product_residual,
-                             project_tokens, sum_of_parts)
+from product_modules import (center_alone, division_alone, norm_behind_product, product_and_squares, product_gate, product_in_parts, product_of_columns,
+                             product_of_f32, product_of_scaled_heads, product_of_weight, product_positions, product_residual, project_tokens, squares_alone,
+                             squares_of_parts, sum_of_parts)
 from rotation_modules import rotated_product, rotation
 
 # Heads and rows --------------------------------------------------------------
@@ -508,4 +509,13 @@ MODULES = {
     "token by its id, ids of 64 bits": lambda: pool_by_id("i64", "{id = 2 : i64}", lambda i: (i == 2).argmax(1)),
     "token of the largest id": lambda: pool_by_id("i32", "", lambda i: i.argmax(1)),
     "powers of e": lambda: elements("hova.exp", [(6, 70)], np.exp, 2 * F32),
+    "product with squares": product_and_squares,
+    "product with squares, two warps a row": lambda: product_and_squares("--block-rows=32 --block-columns=64 --row-warps=1 --column-warps=2 --stages=2"),
+    "product behind a norm": norm_behind_product,
+    "product behind a norm, f32": lambda: norm_behind_product("f32"),
+    "squared rows of parts": squares_of_parts,
+    "squared rows": squares_alone,
+    "centred rows": lambda: center_alone(77),
+    "centred rows, of long rows": lambda: center_alone(2200),
+    "division by a norm": division_alone,
 }

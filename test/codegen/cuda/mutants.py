@@ -293,7 +293,7 @@ KINDS = list(dict.fromkeys(rule.kind for rule in RULES))
 assert len(KINDS) == 14
 
 # Whose lanes add up what they have of a row.
-ROWS = ("norm", "sum of parts", "scaled heads", "shares", "logarithms of shares", "heads of length one")
+ROWS = ("norm", "sum of parts", "scaled heads", "shares", "logarithms of shares", "heads of length one", "squared rows", "centred rows", "division by a norm")
 WITHOUT_SLOTS = [recipe for recipe in RECIPES if not recipe.startswith(("product", "attention", "logits", "raw scores", "sums", "queries", "squares of")) or recipe == "product by rows"]
 # Classes of which a recipe has no fault, and why.
 NONE = {

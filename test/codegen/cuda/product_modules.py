@@ -185,3 +185,103 @@ def sum_of_parts() -> Case:
         %2 = hova.layer_norm %1 {eps = 0.01 : f64} : !y
         return %1, %2 : !y, !y
       }""", [y, apart / np.sqrt((apart * apart).mean(-1, keepdims=True) + 0.01)], F32, "f32 f32")
+
+
+def squares_of(x: np.ndarray, columns: int = 32) -> np.ndarray:
+    parts = -(-x.shape[-1] // columns)
+    padded = np.zeros((*x.shape[:-1], parts * columns))
+    padded[..., : x.shape[-1]] = x * x
+    return padded.reshape(*x.shape[:-1], parts, columns).sum(-1)
+
+
+def product_and_squares(flags: str = BLOCK) -> Case:
+    """What a residual stream gets of a product: the sum, in f32; that times the gain of the norm, rounded; and sums of its squares, of
+    which the last is of 8 columns. Rows and columns end within tiles."""
+    n = Numbers()
+    x, w, b, r, g = n.narrow(2, 35, 72), n.narrow(72, 72, scale=0.1).T, n.wide(72), n.wide(2, 35, 72), n.wide(72)
+    y = x @ w + b + r
+    return case(n, """
+      !y = tensor<2x35x72xf32>
+      !h = tensor<2x35x72xbf16>
+      !q = tensor<2x35x3xf32>
+      func.func @main(%x: !h, %w: tensor<72x72xbf16>, %b: tensor<72xf32>, %r: !y, %g: tensor<72xf32>) -> (!y, !q, !h) {
+        %0 = hova.linear %x, %w bias(%b) {transposed} : !h, tensor<72x72xbf16>, tensor<72xf32> -> !y
+        %1 = hova.add %r, %0 : !y, !y
+        %2 = hova.row_squares %1 {columns = 32 : i64} : !y -> !q
+        %3 = hova.multiply %1, %g : !y, tensor<72xf32>
+        %4 = hova.convert %3 : !y -> !h
+        return %1, %2, %4 : !y, !q, !h
+      }""", [y, squares_of(y), y * g], BF16, "f32 f32 bf16", flags)
+
+
+def norm_behind_product(halves: str = "bf16") -> Case:
+    """Five parts of squares, which four lanes of a row add, one of them two."""
+    n, tokens, width, eps = Numbers(), 35, 136, 0.01
+    draw = n.narrow if halves == "bf16" else n.wide
+    x, w = draw(2, tokens, width), draw(72, width, scale=0.1).T
+    q, b = n.wide(2, tokens, 5), n.wide(72)
+    n.operands[2] = np.abs(n.operands[2])
+    y = x @ w / np.sqrt(np.abs(q).sum(-1, keepdims=True) / width + eps) + b
+    return case(n, f"""
+      !x = tensor<2x{tokens}x{width}x{halves}>
+      !y = tensor<2x{tokens}x72xf32>
+      !q = tensor<2x{tokens}x5xf32>
+      func.func @main(%x: !x, %w: tensor<72x{width}x{halves}>, %q: !q, %b: tensor<72xf32>) -> !y {{
+        %0 = hova.linear %x, %w {{transposed}} : !x, tensor<72x{width}x{halves}> -> !y
+        %1 = hova.divide_by_rms %0, %q bias(%b) {{eps = {eps} : f64, width = {width} : i64}} : !y, !q, tensor<72xf32>
+        %2 = hova.activation relu %1 : !y
+        return %2 : !y
+      }}""", [np.maximum(y, 0)], width * ONCE, "f32", BLOCK)
+
+
+def squares_of_parts() -> Case:
+    """Where a warp has a row: eight lanes have the columns of a sum. What begins a stream is centred there."""
+    n = Numbers()
+    x, r = n.wide(3, 2, 5, 200), n.wide(2, 5, 200)
+    y = x.sum(0) + r
+    apart = y - y.mean(-1, keepdims=True)
+    return case(n, """
+      !y = tensor<2x5x200xf32>
+      !q = tensor<2x5x7xf32>
+      func.func @main(%x: tensor<3x2x5x200xf32>, %r: !y) -> (!y, !q, !y) {
+        %0 = hova.sum_parts %x : tensor<3x2x5x200xf32> -> !y
+        %1 = hova.add %0, %r : !y, !y
+        %2 = hova.row_squares %1 {columns = 32 : i64} : !y -> !q
+        %3 = hova.center %1 : !y
+        return %1, %2, %3 : !y, !q, !y
+      }""", [y, squares_of(y), apart], F32, "f32 f32 f32")
+
+
+def squares_alone() -> Case:
+    """Of rows that are longer than a tile, in kernels of their own, as where kernels are not fused."""
+    n = Numbers()
+    x = n.wide(5, 1100)
+    return case(n, """
+      func.func @main(%x: tensor<5x1100xf32>) -> tensor<5x35xf32> {
+        %0 = hova.row_squares %x {columns = 32 : i64} : tensor<5x1100xf32> -> tensor<5x35xf32>
+        return %0 : tensor<5x35xf32>
+      }""", [squares_of(x)], F32, "f32")
+
+
+def center_alone(width: int) -> Case:
+    """Of 2,200 columns a warp has parts, one after the other."""
+    n = Numbers()
+    x = n.wide(5, width)
+    return case(n, f"""
+      func.func @main(%x: tensor<5x{width}xf32>) -> tensor<5x{width}xf32> {{
+        %0 = hova.center %x : tensor<5x{width}xf32>
+        return %0 : tensor<5x{width}xf32>
+      }}""", [x - x.mean(-1, keepdims=True)], F32, "f32")
+
+
+def division_alone() -> Case:
+    """As where kernels are not fused, without a bias."""
+    n = Numbers()
+    x, q = n.wide(2, 9, 150), n.wide(2, 9, 3)
+    n.operands[1] = np.abs(n.operands[1])
+    return case(n, """
+      !x = tensor<2x9x150xf32>
+      func.func @main(%x: !x, %q: tensor<2x9x3xf32>) -> !x {
+        %0 = hova.divide_by_rms %x, %q {eps = 0.5 : f64, width = 96 : i64} : !x, tensor<2x9x3xf32>
+        return %0 : !x
+      }""", [x / np.sqrt(np.abs(q).sum(-1, keepdims=True) / 96 + 0.5)], F32, "f32")

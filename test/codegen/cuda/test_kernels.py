@@ -44,7 +44,7 @@ APPROXIMATED = {"product of few rows", "product with a gate", "product of column
                 "product of both halves", "product of both halves in f16, read elsewhere", "product of both halves in whole blocks, read elsewhere",
                 "shares", "logarithms of shares, rows in parts", "heads of length one, no gain", "sums of keys", "sums of keys, f32",
                 "merged sums", "merged sums before a block", "queries of sums", "queries of sums, f32", "queries of keys so far",
-                "queries of keys so far, f32", "sum of parts", "powers of e",
+                "queries of keys so far, f32", "sum of parts", "powers of e", "product behind a norm", "product behind a norm, f32", "division by a norm",
                 *(name for name in CASES if ", narrow" in name),
                 *(name for name in CASES if name.startswith(("attention", "norm")))} - {"attention, weights as they are", "attention, weights over their sum, f32"}
 # Those that multiply matrices by the instruction for it; f32 has none.
