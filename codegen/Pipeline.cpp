@@ -24,8 +24,8 @@ namespace hova {
 
 namespace {
 
-void buildNormalize(PhaseBuilder &phase, const Target &) {
-  buildNormalizePhase(phase);
+void buildNormalize(PhaseBuilder &phase, const Target &target) {
+  buildNormalizePhase(phase, target.getFuseOptions());
 }
 
 void buildFuse(PhaseBuilder &phase, const Target &target) {

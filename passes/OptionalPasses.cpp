@@ -16,6 +16,8 @@ static constexpr OptionalPass builtInPasses[] = {
     {"hova-propagate-demanded-rows", /*reassociates=*/false},
     {"hova-normalize-projections", /*reassociates=*/false},
     {"hova-normalize-tied-tables", /*reassociates=*/false},
+    // Does what the policy of a target asks for.
+    {"hova-normalize-norms", /*reassociates=*/true},
     {"hova-form-sequence-kernels", /*reassociates=*/false},
     // Without it linear attention alone is divided.
     {"hova-split-reductions", /*reassociates=*/true},

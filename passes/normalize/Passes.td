@@ -143,6 +143,68 @@ def NormalizeLinearChainsPass : Pass<"hova-normalize-linear-chains", "::mlir::fu
   let dependentDialects = ["::hova::HovaDialect"];
 }
 
+def NormalizeNormsPass : Pass<"hova-normalize-norms", "::mlir::func::FuncOp"> {
+  let summary = "Apply norms behind the products that read them";
+  let description = [{
+    Before: any operations. After: where the target's policy says that it pays, a
+    norm whose rows a product makes, with what is added to it, is applied to the
+    products that read it: these multiply the rows as they are, times the gain,
+    and are divided by the root of the mean square (`hova.divide_by_rms`), of
+    which `hova.row_squares` leaves parts. The bias of the norm is multiplied with
+    the weight at compile time.
+
+    A root mean square norm needs nothing else. A standard norm subtracts the
+    mean, and a product of 16 bits of rows that have one would lose what it
+    rounds: so the rows are kept centred. What begins a residual stream is centred once
+    (`hova.center`), and so are the columns of the weights, and the biases, of the
+    products that are added to it. Nothing else may read these rows than norms,
+    which do not notice, additions of such rows, and slices of rows.
+
+    Declines where something else reads the norm or its rows, where no product
+    makes the rows, where a weight depends on an input, and where the policy
+    says no. Reassociates.
+
+    ```mlir
+    func.func @main(%x: tensor<1x4x8xf32>, %h: tensor<1x4x16xf32>) -> tensor<1x4x32xf32> {
+      %w = hova.weight "output.weight" : tensor<16x8xf32>
+      %g = hova.weight "norm.gain" : tensor<8xf32>
+      %u = hova.weight "hidden.weight" : tensor<8x32xf32>
+      %p = hova.linear %h, %w : tensor<1x4x16xf32>, tensor<16x8xf32> -> tensor<1x4x8xf32>
+      %s = hova.add %x, %p : tensor<1x4x8xf32>, tensor<1x4x8xf32>
+      %n = hova.layer_norm %s, %g {eps = 1.0e-6 : f64} : tensor<1x4x8xf32>, tensor<8xf32>
+      %y = hova.linear %n, %u : tensor<1x4x8xf32>, tensor<8x32xf32> -> tensor<1x4x32xf32>
+      return %y : tensor<1x4x32xf32>
+    }
+    ```
+    becomes, with `columns=4`,
+    ```mlir
+    func.func @main(%x: tensor<1x4x8xf32>, %h: tensor<1x4x16xf32>) -> tensor<1x4x32xf32> {
+      %x0 = hova.center %x : tensor<1x4x8xf32>
+      %w = hova.weight "output.weight" : tensor<16x8xf32>
+      %w0 = hova.center %w : tensor<16x8xf32>
+      %g = hova.weight "norm.gain" : tensor<8xf32>
+      %u = hova.weight "hidden.weight" : tensor<8x32xf32>
+      %p = hova.linear %h, %w0 : tensor<1x4x16xf32>, tensor<16x8xf32> -> tensor<1x4x8xf32>
+      %s = hova.add %x0, %p : tensor<1x4x8xf32>, tensor<1x4x8xf32>
+      %q = hova.row_squares %s {columns = 4 : i64} : tensor<1x4x8xf32> -> tensor<1x4x2xf32>
+      %n = hova.multiply %s, %g : tensor<1x4x8xf32>, tensor<8xf32>
+      %z = hova.linear %n, %u : tensor<1x4x8xf32>, tensor<8x32xf32> -> tensor<1x4x32xf32>
+      %y = hova.divide_by_rms %z, %q
+          {eps = 1.0e-6 : f64, width = 8 : i64, hova.rewrites = {"hova-normalize-norms" = {fired = true, why = "the norm is applied behind 1 product, to rows whose squares are summed as they are made"}}}
+          : tensor<1x4x32xf32>, tensor<1x4x2xf32>
+      return %y : tensor<1x4x32xf32>
+    }
+    ```
+  }];
+  let options = [
+    Option<"policy", "policy", "std::string", "\"\"",
+           "Text of a fusion policy of the target, which chooses; empty: nothing is done unless columns says so">,
+    Option<"columns", "columns", "int64_t", "0",
+           "Columns of a part of a row whose squares are summed, for every norm that may be applied so, whatever the policy says; 0: the policy chooses">,
+  ];
+  let dependentDialects = ["::hova::HovaDialect"];
+}
+
 def NormalizeTokenProjectionsPass : Pass<"hova-normalize-token-projections", "::mlir::func::FuncOp"> {
   let summary = "Project tokens before a linear instead of after it";
   let description = [{

@@ -7,7 +7,8 @@
 
 using namespace mlir;
 
-void hova::buildNormalizePhase(PhaseBuilder &phase) {
+void hova::buildNormalizePhase(PhaseBuilder &phase,
+                               const FuseOptions &options) {
   phase.add(createDecomposeCompoundPass());
   // Composed linears read what the first one reads: they merge after this.
   // Weights are composed before they are rounded to a storage type.
@@ -30,6 +31,9 @@ void hova::buildNormalizePhase(PhaseBuilder &phase) {
   // After all that makes a table another value, as rounding does.
   phase.add(createCSEPass());
   phase.addOptional(createNormalizeTiedTablesPass());
+  // After all that decides what reads a norm; what becomes of weights is
+  // folded.
+  phase.addOptional(createNormalizeNormsPass({options.policy}));
   phase.add(createNormalizeWeightsPass());
   phase.add(createCSEPass());
   phase.addCheck(createVerifyNormalizedPass());

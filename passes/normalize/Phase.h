@@ -4,12 +4,13 @@
 #ifndef HOVA_PASSES_NORMALIZE_PHASE_H
 #define HOVA_PASSES_NORMALIZE_PHASE_H
 
+#include "passes/FuseOptions.h"
 #include "passes/PhaseBuilder.h"
 
 namespace hova {
 
 /// Adds the passes of the phase; the last checks its promise.
-void buildNormalizePhase(PhaseBuilder &phase);
+void buildNormalizePhase(PhaseBuilder &phase, const FuseOptions &options);
 
 /// Registers the passes of the phase by name.
 void registerNormalizePhase();
