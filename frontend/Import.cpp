@@ -114,10 +114,10 @@ Value Importer::asType(Value value, RankedTensorType type) {
 /// The type beside a program of numbers that are stored so.
 RankedTensorType Importer::tensorType(const ValueType &type,
                                       TensorFloat stored) {
-  RankedTensorType own = convert(type);
-  return stored == TensorFloat::BF16  ? own.clone(builder.getBF16Type())
-         : stored == TensorFloat::F16 ? own.clone(builder.getF16Type())
-                                      : own;
+  RankedTensorType computed = convert(type);
+  return stored == TensorFloat::BF16  ? computed.clone(builder.getBF16Type())
+         : stored == TensorFloat::F16 ? computed.clone(builder.getF16Type())
+                                      : computed;
 }
 
 Value Importer::weight(const ProgramWeight &weight) {

@@ -56,10 +56,10 @@ llvm::SmallVector<HostTensor> hova::makeInputs(const hova_program &program,
     } else if (info.dtype == HOVA_I32 || info.dtype == HOVA_I64) {
       inputs.push_back(makeIds(shape, info.lower, info.upper, kind, draw));
     } else {
-      Storage own = info.dtype == HOVA_BF16  ? Storage::BF16
-                    : info.dtype == HOVA_F16 ? Storage::F16
-                                             : storage;
-      inputs.push_back(roundTo(makeNumbers(shape, kind, draw, own), own));
+      Storage given = info.dtype == HOVA_BF16  ? Storage::BF16
+                      : info.dtype == HOVA_F16 ? Storage::F16
+                                               : storage;
+      inputs.push_back(roundTo(makeNumbers(shape, kind, draw, given), given));
     }
   }
   return inputs;

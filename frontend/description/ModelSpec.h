@@ -104,12 +104,6 @@ struct ParameterSpec {
   std::string problemWith(const Scalar &given) const;
 };
 
-/// The types that tensors of numbers may have beside a program, whose layers
-/// compute in f32, and with integers and booleans those of inputs.
-inline const std::vector<std::string> outputTypes = {"f32", "bf16", "f16"};
-inline const std::vector<std::string> inputTypes = {"f32", "bf16", "f16",
-                                                    "i32", "i64",  "bool"};
-
 struct InputSpec {
   std::string name;
   reader::Range nameRange;

@@ -20,6 +20,12 @@
 
 namespace hova::frontend {
 
+/// The types that tensors of numbers may have beside a program, whose layers
+/// compute in f32, and with integers and booleans those of inputs.
+inline const std::vector<std::string> outputTypes = {"f32", "bf16", "f16"};
+inline const std::vector<std::string> inputTypes = {"f32", "bf16", "f16",
+                                                    "i32", "i64",  "bool"};
+
 /// An attribute of an operator.
 struct AttributeInfo {
   enum class Kind {
