@@ -279,8 +279,8 @@ func.func @reduces_divided_columns(%i: index) {
 
 func.func @reduces_bf16(%m: memref<128x256xbf16>, %i: index) {
   %z = hova.group_load %m[%i, %i] : memref<128x256xbf16> -> !hova.tile<4x256xbf16, row 4x1>
-  // expected-error@+1 {{'hova.group_reduce' op expects elements of f32, got 'bf16'}}
-  %t = hova.group_reduce add %z : !hova.tile<4x256xbf16, row 4x1> -> !hova.tile<4x1xbf16, row 4x1>
+  // expected-error@+1 {{'hova.group_reduce' op expects rows of 16 bits as a product leaves them, and a result that lies so, too}}
+  %t = hova.group_reduce add %z : !hova.tile<4x256xbf16, row 4x1> -> !hova.tile<4x1xf32, row 4x1>
   return
 }
 
