@@ -389,6 +389,16 @@ class Warp(WarpProducts):
             value = value.astype(np.float32) if value.dtype == np.float64 else value
         self.set(target, value, mask)
 
+    def do_fma(self, s: Instruction, mask: np.ndarray) -> None:
+        """Of f32, or of two factors of 16 bits, whose product is exact, and a summand of f32."""
+        widen = {"bf16": float_of_bf16, "f16": float_of_f16}.get(s.parts[-1])
+        if not widen:
+            return self.arithmetic(s, mask)
+        check(s.parts[:-1] == ["fma", "rn", "f32"], f"{s.op} is not known")
+        target, *factors, summand = s.operands
+        x, y = (widen(self.get(name, np.uint16)) for name in factors)
+        return self.set(target, fused(x, y, self.get(summand, np.float32)).astype(np.float32), mask)
+
     def mixed(self, parts: list[str], kind: type, names: list[str]) -> np.ndarray:
         """Operations whose operands differ in type, or whose result does."""
         if parts[0] == "selp":
