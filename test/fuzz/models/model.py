@@ -81,8 +81,10 @@ class Model:
     def new_input(self, stem, shape, dtype="f32", **keys):
         name = f"{stem}{len(self.inputs)}"
         entry = {"shape": [self.top.say(n) for n in shape]}
-        if dtype != "f32" or self.rng.random() < 0.3:
+        if dtype != "f32":
             entry["dtype"] = dtype
+        elif (chance := self.rng.random()) < 0.3:
+            entry["dtype"] = "bf16" if chance < 0.1 else "f16" if chance < 0.2 else "f32"
         self.inputs[name] = entry
         return self.top.add_value(name, shape, dtype=dtype, **keys)
 

@@ -22,7 +22,7 @@ from golden import case
 from judge import judge
 from model import Model
 from rounding import STORAGES, Exact, Plain
-from values import REGIMES, draw
+from values import REGIMES, draw, saved
 
 SOURCE = Path(__file__).resolve().parents[3]
 BUILD = Path(os.environ.get("HOVA_BUILD", SOURCE / "build"))
@@ -129,7 +129,7 @@ class Trial:
                 entry.get("dtype", "f32"),
                 self.regime,
                 self.below.get(name, 1),
-                STORAGES[self.dtype],
+                STORAGES[self.storage_of(entry)],
             )
             for name, entry in self.description["inputs"].items()
         }
@@ -146,6 +146,14 @@ class Trial:
         left_out = {name for name in sorted(exact.initialised) if rng.random() < 0.7}
         weights = {n: v for n, v in exact.weights.items() if n not in left_out}
         return inputs, want, plains, weights
+
+    def storage_of(self, entry):
+        """The type that rounds an input: its own of 16 bits, or what the program stores."""
+        dtype = entry.get("dtype", "f32")
+        return dtype if dtype in ("bf16", "f16") else self.dtype
+
+    def save_input(self, folder, name, value):
+        np.save(folder / f"{name}.npy", saved(value, self.description["inputs"][name].get("dtype", "f32")))
 
     # --- the program -----------------------------------------------------------
 
@@ -168,7 +176,7 @@ class Trial:
         inputs, want, plains, weights = self.reference()
         self.save(folder)
         for name, value in inputs.items():
-            np.save(folder / f"{name}.npy", value)
+            self.save_input(folder, name, value)
         options = self.compile_options()
         if weights and self.checkpoint:
             rng = np.random.default_rng(self.seed)
@@ -227,7 +235,7 @@ class Trial:
         for run in (1, 2):
             count = most if run == 1 else random.Random(self.seed).randrange(1, most)
             for name, value in inputs.items():
-                np.save(folder / f"{name}.npy", value[:count])
+                self.save_input(folder, name, value[:count])
             outputs[run] = self.execute(folder, inputs, run)
             if isinstance(outputs[run], Verdict):
                 return outputs[run]

@@ -12,6 +12,7 @@ import zlib
 import numpy as np
 
 LARGEST = float(np.finfo(np.float32).max)
+NUMBERS = ("f32", "bf16", "f16")
 DTYPES = {"f32": np.float32, "i32": np.int32, "i64": np.int64, "bool": bool}
 # What stands for "do not attend" in the masks of frameworks.
 NOT_SEEN = (-1e4, -1e9, -1e10, -3e10, -2.5e38, -LARGEST, -np.inf)
@@ -59,7 +60,8 @@ REGIMES = {
 
 
 def draw(seed, name, shape, dtype, regime, below, storage):
-    """The value of the input `name`; `storage` rounds numbers that it can hold."""
+    """The value of the input `name`; `storage` rounds numbers that it can hold, and all of an input of 16
+    bits, whose it is."""
     rng = np.random.default_rng([seed, zlib.crc32(name.encode())])
     if dtype == "bool":
         seen = rng.random(shape) < rng.choice([0.1, 0.5, 0.9, 1.0])
@@ -69,7 +71,7 @@ def draw(seed, name, shape, dtype, regime, below, storage):
                 0, shape[-1] + 1, (*shape[:-1], 1)
             )
         return seen
-    if dtype != "f32":
+    if dtype not in NUMBERS:
         return rng.integers(0, below, shape).astype(DTYPES[dtype])
     values = REGIMES[regime](rng, shape)
     if name.startswith("bias") and rng.random() < 0.5:
@@ -80,4 +82,15 @@ def draw(seed, name, shape, dtype, regime, below, storage):
     with np.errstate(all="ignore"):
         values = np.asarray(values, np.float32)
         rounded = storage(values)
-    return np.where(np.isfinite(rounded) & (rounded != 0), rounded, values)
+    kept = np.where(np.isfinite(rounded) & (rounded != 0), rounded, values)
+    if dtype == "f32":
+        return kept
+    # A file of f16 has no more than these, and the program reads what is there.
+    most = 65504 if dtype == "f16" else np.finfo(np.float32).max
+    with np.errstate(all="ignore"):
+        return storage(np.where(np.isfinite(kept), np.clip(kept, -most, most), kept))
+
+
+def saved(values, dtype):
+    """As a file of NumPy has them, which knows no bf16."""
+    return values.astype(np.float16) if dtype == "f16" else values

@@ -65,7 +65,7 @@ def _new_bfloat16(library: Any, shape: tuple[int, ...]) -> Any:
     if getattr(library, "__name__", "") in _MUTABLE:
         return library.empty(shape, dtype=library.bfloat16)
     try:
-        import ml_dtypes
+        bfloat16 = importlib.import_module("ml_dtypes").bfloat16
     except ImportError:
         raise Error("results of bfloat16 are arrays of NumPy with the package ml_dtypes, which is not installed; like=\"torch\" gives tensors of PyTorch") from None
-    return np.empty(shape, ml_dtypes.bfloat16)
+    return np.empty(shape, bfloat16)
