@@ -56,7 +56,7 @@ def pool(random):
     layer = {"name": "row", "op": "pool", "input": "out", "kind": str(kind)}
     if kind == "token":
         layer |= {"ids": "tokens"} | ({"id": int(random.integers(VOCAB))} if random.random() < 0.5 else {})
-    elif kind != "first" and random.random() < 0.5:
+    elif kind == "last" or (kind != "first" and random.random() < 0.5):
         layer["valid"] = "mask"
     return layer
 
