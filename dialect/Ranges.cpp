@@ -29,6 +29,10 @@ Attribute SequenceRanges::asAttribute(MLIRContext *context) const {
                                 {leastItems, items, leastTokens, tokens});
 }
 
+MemRefType SequenceRanges::tableType(MLIRContext *context) const {
+  return MemRefType::get({1, countWords()}, IntegerType::get(context, 32));
+}
+
 SmallVector<int32_t> SequenceRanges::makeLargestTable() const {
   SmallVector<int32_t> table(countWords());
   table[kItems] = items;

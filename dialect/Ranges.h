@@ -56,6 +56,8 @@ struct SequenceRanges {
   static constexpr int64_t kItems = 0, kRows = 1, kFirstRows = 2;
   int64_t placeOfPositions() const { return kFirstRows + items + 1; }
   int64_t countWords() const { return placeOfPositions() + countRows(); }
+  /// What the table is to a kernel: one row.
+  mlir::MemRefType tableType(mlir::MLIRContext *context) const;
   /// The table of a run of the largest sizes.
   llvm::SmallVector<int32_t> makeLargestTable() const;
   /// The extent of what is computed from inputs, or of an input.

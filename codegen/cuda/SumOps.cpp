@@ -10,20 +10,6 @@ using namespace hova;
 #define GET_OP_CLASSES
 #include "codegen/cuda/SumOps.cpp.inc"
 
-static LogicalResult verifyRows(Operation *op, StringRef name,
-                                MemRefType matrix) {
-  SmallVector<int64_t> strides;
-  int64_t offset;
-  if (failed(matrix.getStridesAndOffset(strides, offset)) ||
-      matrix.isDynamicDim(1) || strides[1] != 1 ||
-      ShapedType::isDynamic(strides[0])) {
-    return op->emitOpError("expects ")
-           << name << " to have static columns, a unit column stride and a "
-           << "static row stride, got " << matrix;
-  }
-  return success();
-}
-
 /// Whether the lanes that hold columns of a sum hold no others of their row:
 /// all lanes of a row have so many columns at once, or some have all of a
 /// sum's.
@@ -49,9 +35,8 @@ LogicalResult StoreSumsOp::verify() {
     return emitOpError("expects lanes to have whole sums of ")
            << getWidth() << " columns, got " << tile;
   }
-  if (getInBounds().size() != 2) {
-    return emitOpError("expects in_bounds of rows and of columns, got ")
-           << getInBounds().size();
+  if (failed(verifyInBounds(*this, getInBounds()))) {
+    return failure();
   }
   return verifyRows(*this, "target", getTarget().getType()); // C3
 }

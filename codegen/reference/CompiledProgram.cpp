@@ -95,6 +95,12 @@ static int64_t elementBytes(int32_t dtype) {
   return 8;
 }
 
+Storage hova::storageOf(int32_t dtype) {
+  return dtype == HOVA_BF16  ? Storage::BF16
+         : dtype == HOVA_F16 ? Storage::F16
+                             : Storage::F32;
+}
+
 int64_t hova::storedBytes(const hova_tensor_info &info) {
   int64_t bytes = elementBytes(info.dtype);
   for (int64_t dim : llvm::ArrayRef(info.dims, info.rank)) {
@@ -172,18 +178,15 @@ static bool fill(Buffer &buffer, int32_t dtype, const HostTensor &from) {
     }
     return true;
   };
-  auto round = [&](Storage storage) {
-    auto *out = reinterpret_cast<uint16_t *>(buffer.bytes.data());
-    for (int64_t i = 0, e = from.size(); i < e; ++i) {
-      out[i] = encode16(static_cast<float>(from.at(i)), storage);
-    }
-    return true;
-  };
   switch (dtype) {
   case HOVA_BF16:
-    return round(Storage::BF16);
-  case HOVA_F16:
-    return round(Storage::F16);
+  case HOVA_F16: {
+    auto *out = reinterpret_cast<uint16_t *>(buffer.bytes.data());
+    for (int64_t i = 0, e = from.size(); i < e; ++i) {
+      out[i] = encode16(static_cast<float>(from.at(i)), storageOf(dtype));
+    }
+    return true;
+  }
   case HOVA_F32:
     return as(float());
   case HOVA_F64:
@@ -244,9 +247,8 @@ HostTensor hova::readStored(const char *from, int32_t dtype,
     break;
   case HOVA_BF16:
   case HOVA_F16: {
-    Storage storage = dtype == HOVA_BF16 ? Storage::BF16 : Storage::F16;
     copy(uint16_t(), float(),
-         [&](uint16_t bits) { return decode16(bits, storage); });
+         [&](uint16_t bits) { return decode16(bits, storageOf(dtype)); });
     break;
   }
   }

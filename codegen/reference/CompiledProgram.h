@@ -8,6 +8,7 @@
 #define HOVA_CODEGEN_REFERENCE_COMPILEDPROGRAM_H
 
 #include "dialect/HostTensor.h"
+#include "dialect/Storage.h"
 #include "runtime/emulation/Emulation.h"
 #include "runtime/hova_runtime.h"
 #include "llvm/Support/Error.h"
@@ -26,6 +27,9 @@ struct RunHooks {
   void *interceptor = nullptr;
 };
 
+/// What numbers of a type (hova_dtype) are rounded to; F32 for all but those of
+/// 16 bits.
+Storage storageOf(int32_t dtype);
 /// A tensor in a program's memory, of type `dtype` (hova_dtype), whose rows
 /// start every `rowStride` elements, as host values: numbers F32, or F64 where
 /// the program's are, integers I64, booleans I1 with their byte as it is.

@@ -56,9 +56,8 @@ llvm::SmallVector<HostTensor> hova::makeInputs(const hova_program &program,
     } else if (info.dtype == HOVA_I32 || info.dtype == HOVA_I64) {
       inputs.push_back(makeIds(shape, info.lower, info.upper, kind, draw));
     } else {
-      Storage given = info.dtype == HOVA_BF16  ? Storage::BF16
-                      : info.dtype == HOVA_F16 ? Storage::F16
-                                               : storage;
+      Storage given = storageOf(info.dtype);
+      given = given == Storage::F32 ? storage : given;
       inputs.push_back(roundTo(makeNumbers(shape, kind, draw, given), given));
     }
   }

@@ -154,8 +154,8 @@ bool SlotsType::hasRank() const { return true; }
 // Verifiers
 //===----------------------------------------------------------------------===//
 
-static LogicalResult verifyRows(Operation *op, StringRef name,
-                                MemRefType matrix) {
+LogicalResult hova::verifyRows(Operation *op, StringRef name,
+                               MemRefType matrix) {
   SmallVector<int64_t> strides;
   int64_t offset;
   if (failed(matrix.getStridesAndOffset(strides, offset)) ||
@@ -168,7 +168,7 @@ static LogicalResult verifyRows(Operation *op, StringRef name,
   return success();
 }
 
-static LogicalResult verifyInBounds(Operation *op, ArrayRef<bool> inBounds) {
+LogicalResult hova::verifyInBounds(Operation *op, ArrayRef<bool> inBounds) {
   if (inBounds.size() != 2) {
     return op->emitOpError("expects in_bounds of rows and of columns, got ")
            << inBounds.size();

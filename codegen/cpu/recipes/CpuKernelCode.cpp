@@ -217,12 +217,6 @@ SmallVector<Value> CpuKernelCode::getStageBuffers(KernelOp kernel) const {
   return chunkValuesOf(kernel);
 }
 
-/// What the table of a run's sequences is to a kernel: one row.
-static MemRefType sequenceTableType(OpBuilder &builder,
-                                    const SequenceRanges &ranges) {
-  return MemRefType::get({1, ranges.countWords()}, builder.getI32Type());
-}
-
 SmallVector<Value> CpuKernelCode::createStageBuffers(
     OpBuilder &builder, const KernelBuffers &buffers,
     ArrayRef<ArenaBlock> blocks, int64_t number) const {
@@ -245,7 +239,7 @@ SmallVector<Value> CpuKernelCode::createStageBuffers(
   KernelOp kernel = buffers.kernel;
   if (std::optional<SequenceRanges> ranges = SequenceRanges::readFrom(kernel)) {
     places.push_back(SequenceBufferOp::create(
-        builder, kernel.getLoc(), sequenceTableType(builder, *ranges)));
+        builder, kernel.getLoc(), ranges->tableType(builder.getContext())));
   }
   return places;
 }
@@ -291,7 +285,7 @@ CpuKernelCode::emitFunction(OpBuilder &builder, StringRef name,
   SmallVector<Type> types(buffers.types.begin(), buffers.types.end());
   std::optional<SequenceRanges> ranges = SequenceRanges::readFrom(kernel);
   if (ranges) {
-    types.push_back(sequenceTableType(builder, *ranges));
+    types.push_back(ranges->tableType(builder.getContext()));
   }
   types.push_back(
       MemRefType::get({scratchBytesOf(kernel, schedule)}, builder.getI8Type()));

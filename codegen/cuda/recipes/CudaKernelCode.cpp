@@ -106,12 +106,6 @@ int64_t CudaKernelCode::getExecutedMacs(Operation *op) const {
   return cost ? *macsOf(cost) : 0;
 }
 
-/// What the table of a run's sequences is to a kernel: one row.
-static MemRefType sequenceTableType(OpBuilder &builder,
-                                    const SequenceRanges &ranges) {
-  return MemRefType::get({1, ranges.countWords()}, builder.getI32Type());
-}
-
 static Location sequencesLoc(KernelOp kernel) {
   auto name = StringAttr::get(kernel.getContext(), "sequences");
   return NameLoc::get(name, kernel.getLoc());
@@ -127,7 +121,7 @@ CudaKernelCode::createStageBuffers(OpBuilder &builder,
     return {};
   }
   return {SequenceBufferOp::create(builder, sequencesLoc(kernel),
-                                   sequenceTableType(builder, *ranges))};
+                                   ranges->tableType(builder.getContext()))};
 }
 
 /// Says where the values of a kernel lie, which are its first arguments.
@@ -165,7 +159,7 @@ CudaKernelCode::emitFunction(OpBuilder &builder, StringRef name,
   size_t values = types.size();
   std::optional<SequenceRanges> ranges = SequenceRanges::ofTokens(kernel);
   if (ranges) {
-    types.push_back(sequenceTableType(builder, *ranges));
+    types.push_back(ranges->tableType(builder.getContext()));
   }
   KernelBuilder b(module, name, types, /*coordinates=*/shape.getRun() ? 5 : 3);
   StageOp stage = stageOf(kernel);

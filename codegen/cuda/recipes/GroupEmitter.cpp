@@ -149,18 +149,19 @@ Value GroupEmitter::headOf(Value tensor, int64_t heads, int64_t group) {
 // Sequences of a run
 //===----------------------------------------------------------------------===//
 
+Expr GroupEmitter::wordOf(Expr at) {
+  return toIndex(
+      b.compute<memref::LoadOp>(sequences, ValueRange{b.index(0), at.in(b)}));
+}
+
 ItemRows GroupEmitter::rowsOfSequence() {
   if (!sequenceRows) {
     // Once, before all that asks.
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(sequences.getParentBlock());
     Expr place = block(2) + SequenceRanges::kFirstRows;
-    auto word = [&](Expr at) {
-      return toIndex(b.compute<memref::LoadOp>(
-          sequences, ValueRange{b.index(0), at.in(b)}));
-    };
-    Expr first = word(place);
-    sequenceRows = {first, word(place + 1) - first};
+    Expr first = wordOf(place);
+    sequenceRows = {first, wordOf(place + 1) - first};
   }
   return *sequenceRows;
 }
@@ -183,12 +184,8 @@ GroupEmitter::ItemTiles GroupEmitter::itemTiles(const Place &place) {
   Expr longest = 0;
   for (int64_t i = 0; i < place.type.rows(); ++i) {
     Expr item = min(place.row + i, ranges->items - 1);
-    auto word = [&](int64_t after) {
-      Expr at = item + (SequenceRanges::kFirstRows + after);
-      return toIndex(b.compute<memref::LoadOp>(
-          sequences, ValueRange{b.index(0), at.in(b)}));
-    };
-    Expr tokens = word(1) - word(0);
+    Expr tokens = wordOf(item + (SequenceRanges::kFirstRows + 1)) -
+                  wordOf(item + SequenceRanges::kFirstRows);
     longest = i == 0 ? tokens : max(longest, tokens);
   }
   return {first, count, longest};

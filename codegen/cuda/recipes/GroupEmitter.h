@@ -158,6 +158,8 @@ private:
              const ColumnRange &range, const ColumnRange &part);
   /// The rows of a value that the block's sequence has.
   ItemRows rowsIn(mlir::Value tensor);
+  /// A word of the table of sequences.
+  Expr wordOf(Expr at);
   /// Words of the table, for each row of tiles at `place`: from `word` on.
   mlir::Value wordTile(const Place &place, int64_t word);
 

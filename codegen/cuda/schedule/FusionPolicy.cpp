@@ -158,8 +158,7 @@ CudaFusionAttr::chooseSplit(SplitReductionOpInterface op,
                             std::string *why) const {
   if (reduction.isAlwaysSplit) {
     // Rows of a causal one that a block of threads holds read one part by its
-    // scores.
-    // Tensor cores have ten times the rate of multiply-adds of f32.
+    // scores. Tensor cores have ten times the rate of multiply-adds of f32.
     return ReductionSplit{
         reduction.fitLength(reduction.isCausal ? kSumsRows : kPartTerms),
         /*mergesApart=*/true,

@@ -5,7 +5,6 @@
 import hashlib
 import json
 import lzma
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -104,9 +103,9 @@ def small(maker):
     for key, (name, (model, settings)) in enumerate(small_models(maker.lists).items()):
         case = Case(described_by(model), settings, maker.scratch / "case", DTYPE)
         case.summary = json.loads(call([maker.bin / "hova", "summary", *case.arguments, "--format=json"]))
-        words = partial(lambda *rest: call([maker.bin / "hova", "compile", *case.arguments, "--init=1", "--quiet", *rest]))
+        words = [maker.bin / "hova", "compile", *case.arguments, "--init=1", "--quiet"]
         truth, library = case.folder / "truth", case.folder / "small"
-        words("--target=cpu", "--dtype=f32", "-o", truth)
+        call([*words, "--target=cpu", "--dtype=f32", "-o", truth])
         case.write_inputs(truth)
         inputs = [part for value in case.summary["inputs"] for part in ("--input", f"{value['name']}={case.input_file(value['name'])}")]
         outputs = case.folder / f"outputs-{key}"
@@ -117,7 +116,7 @@ def small(maker):
         for path in outputs.glob("*.npy"):
             maker.add("small.zip", f"{key}.out.{path.stem}", np.load(path).tobytes())
         for level in maker.lists.levels:
-            words("--target=cuda", f"--dtype={DTYPE}", f"--gpu-arch={level}", f"--ptxas={maker.ptxas or 'none'}", "--emit=lib", "-o", library)
+            call([*words, "--target=cuda", f"--dtype={DTYPE}", f"--gpu-arch={level}", f"--ptxas={maker.ptxas or 'none'}", "--emit=lib", "-o", library])
             maker.store(f"programs/small-{key}-{level}.so", library.with_suffix(".so").read_bytes(), preset=9)
             yield {"name": f"model: {name}, {level}", "prefix": prefix_of(case), "program": f"programs/small-{key}-{level}.so", "archive": "small.zip",
                    "key": key, "limit": TOLERANCES[DTYPE]}

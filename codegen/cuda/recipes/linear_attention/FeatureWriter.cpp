@@ -12,6 +12,12 @@ CudaScheduleAttr scheduleSums(MLIRContext *context, int64_t width) {
                                kSumsStep, 2);
 }
 
+int64_t countRowBlocks(KeySummaryOp op, int64_t blockRows) {
+  return op.getMap() == FeatureMap::softmax
+             ? 1
+             : llvm::divideCeil(shapeOf(op.getResult())[3], blockRows);
+}
+
 //===----------------------------------------------------------------------===//
 // Tiles
 //===----------------------------------------------------------------------===//
@@ -62,6 +68,54 @@ Value FeatureWriter::copyBox(Value matrix, Expr row, Value slots, Expr slot,
   int64_t width = cast<MemRefType>(matrix.getType()).getDimSize(1);
   return b.copy(matrix, row, 0, slots, slot, rowsInside,
                 width == cast<SlotsType>(slots.getType()).columns());
+}
+
+FeatureWriter::Values FeatureWriter::copyRows(Value matrix, Expr row,
+                                              Value boxes, bool rowsInside) {
+  auto box = cast<SlotsType>(boxes.getType());
+  Values copies;
+  for (int64_t slot = 0; slot < box.count(); ++slot) {
+    copies.push_back(b.copy(matrix, row, slot * box.columns(), boxes, slot,
+                            rowsInside,
+                            keyWidth == box.count() * box.columns()));
+  }
+  return copies;
+}
+
+Value FeatureWriter::columnsOfKeys(Value keys, TileType type, Expr firstRow,
+                                   Expr firstKey) {
+  Type element = cast<MemRefType>(keys.getType()).getElementType();
+  Value stored = b.gather(
+      type.with(type.getShape(), element, type.getDistribution()), keys,
+      [&](Expr i, Expr j) { return std::pair(firstKey + j, firstRow + i); });
+  return b.map(type, stored,
+               [&](Elements x, Expr, Expr) { return widen(b, x[0]); });
+}
+
+FeatureWriter::KeyBlock FeatureWriter::keyBlockOf(KeySummaryOp op) {
+  int64_t heads = op.getHeads(), size = op.getBlock();
+  int64_t tokens = shapeOf(op.getKey())[1];
+  ArrayRef<int64_t> shape = shapeOf(op.getResult());
+  KeyBlock block;
+  block.keys = e.headOf(op.getKey(), heads);
+  block.values = e.headOf(op.getValue(), heads);
+  Expr part = e.block(0) / countRowBlocks(op, chosen.getRows());
+  block.first = part * size;
+  block.end = min(size, tokens - block.first);
+  Expr head = e.block(2) * shape[1] + e.block(1);
+  Expr slot = head * shape[2] + part;
+  block.to = e.view(e.matrix(op.getResult()), slot * rows, rows, 0, shape[4]);
+  return block;
+}
+
+Value FeatureWriter::sumsOf(SummaryAttentionOp op) {
+  ArrayRef<int64_t> shape = shapeOf(op.getSummary());
+  Expr head = e.block(2) * shape[1] + e.block(1) / op.getGroup();
+  Expr slot = head * shape[2];
+  if (op.getMerged()) {
+    slot = slot + e.block(0);
+  }
+  return e.view(e.matrix(op.getSummary()), slot * rows, rows, 0, shape[4]);
 }
 
 //===----------------------------------------------------------------------===//

@@ -25,6 +25,10 @@ namespace hova {
 /// The schedule of either half, whose results have so many columns a head.
 CudaScheduleAttr scheduleSums(mlir::MLIRContext *context, int64_t width);
 
+/// Blocks of a launch for each block of keys: one where features are relative
+/// to a maximum over all.
+int64_t countRowBlocks(KeySummaryOp op, int64_t blockRows);
+
 class FeatureWriter {
 protected:
   using Values = KernelBuilder::Values;
@@ -47,6 +51,8 @@ protected:
 
   bool hasMaximum() const { return map == FeatureMap::softmax; }
   bool hasExponentials() const { return map != FeatureMap::relu; }
+  /// Whether sums of keys have eps besides, of all values and of all keys.
+  bool addsFeatures() const { return hasMaximum() && eps != 0; }
   /// Of products, in front of a power of two or a rectifier.
   double factor() const {
     return scale * (hasExponentials() ? llvm::numbers::log2e : 1);
@@ -72,6 +78,23 @@ protected:
   /// Begins to copy all columns of rows from `row` on to a box.
   mlir::Value copyBox(mlir::Value matrix, Expr row, mlir::Value slots,
                       Expr slot, bool rowsInside = false);
+
+  /// The same to boxes beside each other.
+  Values copyRows(mlir::Value matrix, Expr row, mlir::Value boxes,
+                  bool rowsInside);
+  /// Of keys whose columns are features, those of the keys from `firstKey` on:
+  /// rows from feature `firstRow` on, in a tile of f32.
+  mlir::Value columnsOfKeys(mlir::Value keys, TileType type, Expr firstRow,
+                            Expr firstKey);
+  /// Of the block of threads: the keys and values of its head, which of them
+  /// are its block, `end` from `first` on, and where the sums over these go.
+  struct KeyBlock {
+    mlir::Value keys, values, to;
+    Expr first, end;
+  };
+  KeyBlock keyBlockOf(KeySummaryOp op);
+  /// The sums over keys that the queries of the block of threads read.
+  mlir::Value sumsOf(SummaryAttentionOp op);
 
   // Elements.
   Expr rectified(Expr x) { return select(x < 0, 0, x); }

@@ -27,42 +27,25 @@ private:
   Value findMaximum();
   void writeRows(Expr firstRow, Value most);
   Value weigh(Value products, Expr firstRow, Expr turn, Value most);
-  Expr keyOf(Expr turn) { return first + turn * kSumsStep; }
+  Expr keyOf(Expr turn) { return block.first + turn * kSumsStep; }
   Value validKeys(Expr turn) {
     return FeatureWriter::validKeys(rowTile(kSumsStep), keyOf(turn));
   }
 
   KeySummaryOp op;
+  KeyBlock block;
   int64_t turns;
-  Value keys, values, to;
-  Expr first, end; ///< of the block's keys, and how many it has
   Value ks, vs, ws;
 };
 } // namespace
 
-/// Blocks of a launch for each block of keys.
-static int64_t rowBlocks(KeySummaryOp op, int64_t blockRows) {
-  return op.getMap() == FeatureMap::softmax
-             ? 1
-             : llvm::divideCeil(shapeOf(op.getResult())[3], blockRows);
-}
-
 KeySummaryWriter::KeySummaryWriter(GroupEmitter &e, KeySummaryOp op)
     : FeatureWriter(e, op, shapeOf(op.getKey())[2] / op.getHeads(),
                     shapeOf(op.getValue())[2] / op.getHeads()),
-      op(op) {
-  int64_t heads = op.getHeads(), size = op.getBlock();
-  int64_t tokens = shapeOf(op.getKey())[1];
-  ArrayRef<int64_t> shape = shapeOf(op.getResult());
-  turns = llvm::divideCeil(std::min(size, tokens), kSumsStep);
-  keys = e.headOf(op.getKey(), heads);
-  values = e.headOf(op.getValue(), heads);
-  Expr part = e.block(0) / rowBlocks(op, chosen.getRows());
-  first = part * size;
-  end = min(size, tokens - first);
-  Expr head = e.block(2) * shape[1] + e.block(1);
-  Expr slot = head * shape[2] + part;
-  to = e.view(e.matrix(op.getResult()), slot * rows, rows, 0, shape[4]);
+      op(op), block(keyBlockOf(op)),
+      turns(llvm::divideCeil(
+          std::min<int64_t>(op.getBlock(), shapeOf(op.getKey())[1]),
+          kSumsStep)) {
   if (weight) {
     ks = slots(2, kSumsStep, boxColumns(keyWidth));
     ws = slots(1, chosen.getRows(), boxColumns(keyWidth));
@@ -83,10 +66,10 @@ KeySummaryWriter::Values KeySummaryWriter::takeKeys(Expr firstRow,
     Values copies;
     Expr key = keyOf(turn);
     if (weight) {
-      copies.push_back(copyBox(keys, key, ks, slot));
+      copies.push_back(copyBox(block.keys, key, ks, slot));
     }
     if (withValues) {
-      copies.push_back(copyBox(values, key, vs, slot));
+      copies.push_back(copyBox(block.values, key, vs, slot));
     }
     return copies;
   };
@@ -99,13 +82,7 @@ Value KeySummaryWriter::multiply(Expr firstRow, Expr turn, Expr slot) {
     return GroupProductOp::create(b, ws, ks, slot, b.fill(type, 0), b.index(0),
                                   true);
   }
-  // Features are columns of keys.
-  Type element = cast<MemRefType>(keys.getType()).getElementType();
-  Value narrow = b.gather(
-      type.with(type.getShape(), element, type.getDistribution()), keys,
-      [&](Expr i, Expr j) { return std::pair(keyOf(turn) + j, firstRow + i); });
-  return b.map(type, narrow,
-               [&](Elements x, Expr, Expr) { return widen(b, x[0]); });
+  return columnsOfKeys(block.keys, type, firstRow, keyOf(turn));
 }
 
 Value KeySummaryWriter::multiplyCounted(Expr firstRow, Expr turn, Expr slot) {
@@ -113,7 +90,7 @@ Value KeySummaryWriter::multiplyCounted(Expr firstRow, Expr turn, Expr slot) {
   return b.map(products.getType(), {products, validKeys(turn)},
                [&](Elements x, Expr i, Expr j) {
                  Expr there = (firstRow + i < count) &
-                              counts(turn * kSumsStep + j, end, x[1]);
+                              counts(turn * kSumsStep + j, block.end, x[1]);
                  return select(there, x[0] * factor(), kNoKeyMaximum);
                });
 }
@@ -122,8 +99,8 @@ Value KeySummaryWriter::multiplyCounted(Expr firstRow, Expr turn, Expr slot) {
 /// keys is kNoKeyMaximum.
 Value KeySummaryWriter::findMaximum() {
   Value most = b.fill(tile(1, TileDistribution::partial), kNoKeyMaximum);
-  auto raise = [&](Expr block, ValueRange before) {
-    Expr firstRow = block * chosen.getRows();
+  auto raise = [&](Expr number, ValueRange before) {
+    Expr firstRow = number * chosen.getRows();
     return takeKeys(firstRow, /*withValues=*/false, before,
                     [&](Expr turn, Expr slot, ValueRange state) -> Values {
                       Value sums = multiplyCounted(firstRow, turn, slot);
@@ -144,9 +121,9 @@ Value KeySummaryWriter::weigh(Value products, Expr firstRow, Expr turn,
   if (hasExponentials()) {
     TileType keysTile =
         tile(1).with({kSumsStep, boxColumns(keyWidth)},
-                     cast<MemRefType>(keys.getType()).getElementType(),
+                     cast<MemRefType>(block.keys.getType()).getElementType(),
                      TileDistribution::row);
-    Value keysOfTurn = b.load(keysTile, keys, keyOf(turn), 0, false,
+    Value keysOfTurn = b.load(keysTile, block.keys, keyOf(turn), 0, false,
                               keyWidth == keysTile.columns());
     half =
         GroupTransposeOp::create(b, rowTile(kSumsStep), halfNorms(keysOfTurn));
@@ -155,7 +132,7 @@ Value KeySummaryWriter::weigh(Value products, Expr firstRow, Expr turn,
     Expr row = firstRow + i;
     Expr feature = keyFeature(x[0], x[1], x[2]);
     Expr after = hasMaximum() ? select(row == count, b.number(1), 0) : 0;
-    return select(counts(turn * kSumsStep + j, end, x[3]),
+    return select(counts(turn * kSumsStep + j, block.end, x[3]),
                   select(row < count, feature, after), 0);
   };
   return b.map(products.getType(), {products, half, most, validKeys(turn)},
@@ -182,7 +159,7 @@ void KeySummaryWriter::writeRows(Expr firstRow, Value most) {
         return select(firstRow + i == count + 1, x[1], x[0]);
       });
     }
-    b.store(sum, e.view(to, 0, rows, column, width), firstRow, 0,
+    b.store(sum, e.view(block.to, 0, rows, column, width), firstRow, 0,
             rows % chosen.getRows() == 0, type.columns() == width);
   };
   store(sums[0], 0, valueWidth);
@@ -192,14 +169,14 @@ void KeySummaryWriter::writeRows(Expr firstRow, Value most) {
 
 void KeySummaryWriter::write() {
   if (!hasMaximum()) {
-    return writeRows(e.block(0) % rowBlocks(op, chosen.getRows()) *
+    return writeRows(e.block(0) % countRowBlocks(op, chosen.getRows()) *
                          chosen.getRows(),
                      Value());
   }
   Value most = findMaximum();
   b.loop(llvm::divideCeil(rows, chosen.getRows()), {},
-         [&](Expr block, ValueRange) -> Values {
-           writeRows(block * chosen.getRows(), most);
+         [&](Expr number, ValueRange) -> Values {
+           writeRows(number * chosen.getRows(), most);
            return {};
          });
 }
@@ -226,7 +203,7 @@ struct KeySummaryRecipe
   Grid getGrid(Operation *op, CudaScheduleAttr schedule) const {
     auto summary = cast<KeySummaryOp>(op);
     ArrayRef<int64_t> shape = shapeOf(summary.getResult());
-    return {shape[2] * rowBlocks(summary, schedule.getRows()), shape[1],
+    return {shape[2] * countRowBlocks(summary, schedule.getRows()), shape[1],
             shape[0]};
   }
   void emitGroup(Operation *op, GroupEmitter &e) const {

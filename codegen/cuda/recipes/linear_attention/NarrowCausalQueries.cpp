@@ -20,7 +20,6 @@ public:
   void write();
 
 private:
-  bool addsFeatures() const { return hasMaximum() && eps != 0; }
   Type scoreElement() { return isScaled() ? Type(b.f32()) : element; }
   Value scoreFactor(Value wide) { return isScaled() ? wide : narrow(wide); }
   Value ofKeys(Value tensor) {

@@ -27,6 +27,7 @@ private:
   bool mayLack() const {
     return keyValid || tokens % size != 0 || (isLastTurn && size % step != 0);
   }
+  Expr keyOf(Expr turn) { return block.first + turn * step; }
   /// Whether all turns have a step of keys.
   bool areWhole() const { return tokens % size == 0 && size % step == 0; }
   /// `made` of the keys of a turn, `none` where there is no key. `i` is a row.
@@ -43,9 +44,8 @@ private:
   void writePlainRows(Value most);
 
   KeySummaryOp op;
+  KeyBlock block;
   int64_t size, tokens, turns;
-  Value keys, values, to;
-  Expr first, end; ///< of the block's keys, and how many it has
   Value ks, vs, ws;
 };
 } // namespace
@@ -53,20 +53,9 @@ private:
 NarrowSummaryWriter::NarrowSummaryWriter(GroupEmitter &e, KeySummaryOp op)
     : NarrowWriter(e, op, shapeOf(op.getKey())[2] / op.getHeads(),
                    shapeOf(op.getValue())[2] / op.getHeads()),
-      op(op), size(std::min<int64_t>(op.getBlock(), shapeOf(op.getKey())[1])),
+      op(op), block(keyBlockOf(op)),
+      size(std::min<int64_t>(op.getBlock(), shapeOf(op.getKey())[1])),
       tokens(shapeOf(op.getKey())[1]), turns(llvm::divideCeil(size, step)) {
-  int64_t heads = op.getHeads();
-  ArrayRef<int64_t> shape = shapeOf(op.getResult());
-  keys = e.headOf(op.getKey(), heads);
-  values = e.headOf(op.getValue(), heads);
-  int64_t rowBlocks =
-      hasMaximum() ? 1 : llvm::divideCeil(rows, chosen.getRows());
-  Expr part = e.block(0) / rowBlocks;
-  first = part * size;
-  end = min(size, tokens - first);
-  Expr head = e.block(2) * shape[1] + e.block(1);
-  Expr slot = head * shape[2] + part;
-  to = e.view(e.matrix(op.getResult()), slot * rows, rows, 0, shape[4]);
   if (weight) {
     ks = b.slots({2, step, keyColumns}, element);
     ws = b.slots({1, chosen.getRows(), keyColumns}, element);
@@ -86,12 +75,12 @@ NarrowSummaryWriter::Values NarrowSummaryWriter::takeKeys(Expr firstRow,
   }
   auto copy = [&](Expr turn, Expr slot) {
     Values copies;
-    Expr key = first + turn * step;
+    Expr key = keyOf(turn);
     if (weight) {
-      copies.push_back(copyBox(keys, key, ks, slot, areWhole()));
+      copies.push_back(copyBox(block.keys, key, ks, slot, areWhole()));
     }
     if (withValues) {
-      copies.push_back(copyBox(values, key, vs, slot, areWhole()));
+      copies.push_back(copyBox(block.values, key, vs, slot, areWhole()));
     }
     return copies;
   };
@@ -104,14 +93,7 @@ Value NarrowSummaryWriter::multiply(Expr firstRow, Expr turn, Expr slot) {
     return GroupProductOp::create(b, ws, ks, slot, b.fill(type, 0), b.index(0),
                                   true);
   }
-  // Features are columns of keys.
-  Value gathered =
-      b.gather(type.with(type.getShape(), element, type.getDistribution()),
-               keys, [&](Expr i, Expr j) {
-                 return std::pair(first + turn * step + j, firstRow + i);
-               });
-  return b.map(type, gathered,
-               [&](Elements x, Expr, Expr) { return widen(b, x[0]); });
+  return columnsOfKeys(block.keys, type, firstRow, keyOf(turn));
 }
 
 Value NarrowSummaryWriter::ofKeys(ValueRange tiles, Expr turn, double none,
@@ -121,9 +103,9 @@ Value NarrowSummaryWriter::ofKeys(ValueRange tiles, Expr turn, double none,
   if (!mayLack()) {
     return b.map(type, operands, made);
   }
-  operands.push_back(validKeys(rowTile(step), first + turn * step));
+  operands.push_back(validKeys(rowTile(step), keyOf(turn)));
   return b.map(type, operands, [&](Elements x, Expr i, Expr j) {
-    Expr isKey = counts(turn * step + j, end, x.back());
+    Expr isKey = counts(turn * step + j, block.end, x.back());
     return select(isKey, made(x.drop_back(), i, j), none);
   });
 }
@@ -141,8 +123,8 @@ Value NarrowSummaryWriter::shifts(Expr slot, Value most) {
 Value NarrowSummaryWriter::findMaximum() {
   int64_t blocks = llvm::divideCeil(count, chosen.getRows());
   Value most = b.fill(tile(1, TileDistribution::partial), kNoKeyMaximum);
-  auto raise = [&](Expr block, ValueRange before) {
-    Expr firstRow = block * chosen.getRows();
+  auto raise = [&](Expr number, ValueRange before) {
+    Expr firstRow = number * chosen.getRows();
     Value outside; // rows of no feature, whose products are 0
     if (count % chosen.getRows() != 0) {
       outside = b.map(tile(1), {}, [&](Elements, Expr i, Expr) {
@@ -235,7 +217,7 @@ void NarrowSummaryWriter::writeRows(Expr firstRow, Value most) {
       sum = b.map(type, {sum, scale},
                   [](Elements x, Expr, Expr) { return x[0] * x[1]; });
     }
-    b.store(sum, e.view(to, 0, count, column, width), firstRow, 0,
+    b.store(sum, e.view(block.to, 0, count, column, width), firstRow, 0,
             count % chosen.getRows() == 0, type.columns() == width);
   };
   store(sums[0], 0, valueWidth);
@@ -246,7 +228,7 @@ void NarrowSummaryWriter::writeRows(Expr firstRow, Value most) {
 void NarrowSummaryWriter::writePlainRows(Value most) {
   auto plain = [&](int64_t columns) { return tileOf(kSumsRows, columns); };
   auto copy = [&](Expr turn, Expr slot) {
-    return Values{copyBox(values, first + turn * step, vs, slot, areWhole())};
+    return Values{copyBox(block.values, keyOf(turn), vs, slot, areWhole())};
   };
   Values sums = takeTurns(
       turns, {}, {b.fill(plain(chosen.getColumns()), 0), b.fill(plain(1), 0)},
@@ -265,7 +247,7 @@ void NarrowSummaryWriter::writePlainRows(Value most) {
     sum = b.map(type, {sum, most}, [&](Elements x, Expr i, Expr) {
       return select(i == 1, x[1], x[0]);
     });
-    b.store(sum, e.view(to, count, 2, column, width), 0, 0, false,
+    b.store(sum, e.view(block.to, count, 2, column, width), 0, 0, false,
             type.columns() == width);
   };
   store(sums[0], 0, valueWidth);
@@ -278,8 +260,8 @@ void NarrowSummaryWriter::write() {
     return writeRows(e.block(0) % blocks * chosen.getRows(), Value());
   }
   Value most = findMaximum();
-  b.loop(blocks, {}, [&](Expr block, ValueRange) -> Values {
-    writeRows(block * chosen.getRows(), most);
+  b.loop(blocks, {}, [&](Expr number, ValueRange) -> Values {
+    writeRows(number * chosen.getRows(), most);
     return {};
   });
   writePlainRows(most);

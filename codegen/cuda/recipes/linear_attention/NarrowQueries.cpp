@@ -19,18 +19,6 @@ Value NarrowQueryWriter::rowBoxes() {
                 : b.slots({turns, chosen.getRows(), step}, element);
 }
 
-NarrowQueryWriter::Values NarrowQueryWriter::copyRows(Value matrix,
-                                                      Value boxes) {
-  auto box = cast<SlotsType>(boxes.getType());
-  Values copies;
-  for (int64_t slot = 0; slot < box.count(); ++slot) {
-    copies.push_back(b.copy(matrix, row, slot * box.columns(), boxes, slot,
-                            rowsInside(),
-                            keyWidth == box.count() * box.columns()));
-  }
-  return copies;
-}
-
 Value NarrowQueryWriter::multiply(Value boxes, Expr turn) {
   TileType type = tile(step);
   if (weight) {

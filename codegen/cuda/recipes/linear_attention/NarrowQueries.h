@@ -29,7 +29,9 @@ protected:
   /// them, and otherwise the columns of each turn in a box.
   mlir::Value rowBoxes();
   /// Begins to copy the block's rows of a matrix there.
-  Values copyRows(mlir::Value matrix, mlir::Value boxes);
+  Values copyRows(mlir::Value matrix, mlir::Value boxes) {
+    return FeatureWriter::copyRows(matrix, row, boxes, rowsInside());
+  }
   bool rowsInside() const { return tokens % chosen.getRows() == 0; }
 
   /// Products of rows with the features of a turn.

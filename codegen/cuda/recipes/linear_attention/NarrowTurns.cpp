@@ -12,20 +12,14 @@ NarrowTurns::NarrowTurns(GroupEmitter &e, SummaryAttentionOp op)
                    shapeOf(op.getSummary())[4] - 1),
       op(op), tokens(shapeOf(op.getQuery())[1]),
       turns(llvm::divideCeil(count, step)) {
-  ArrayRef<int64_t> shape = shapeOf(op.getSummary());
   row = e.block(0) * chosen.getRows();
-  Expr head = e.block(2) * shape[1] + e.block(1) / op.getGroup();
-  Expr slot = head * shape[2];
-  if (op.getMerged()) {
-    slot = slot + e.block(0);
-  }
-  sums = e.view(e.matrix(op.getSummary()), slot * rows, rows, 0, shape[4]);
+  sums = sumsOf(op);
   if (weight) {
     projections = b.slots({1, step, keyColumns}, element);
   }
   means = b.slots({1, step, chosen.getColumns()}, element);
   // Of causal queries eps is relative to another maximum than the sums.
-  if (hasMaximum() && eps != 0 && !op.getKey()) {
+  if (addsFeatures() && !op.getKey()) {
     auto plain = [&](int64_t column, int64_t columns, int64_t width) {
       return b.load(tileOf(1, columns, TileDistribution::row),
                     e.view(sums, 0, rows, column, width), count, 0, true,

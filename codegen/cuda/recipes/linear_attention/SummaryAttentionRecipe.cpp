@@ -15,15 +15,9 @@ SummaryAttentionWriter::SummaryAttentionWriter(GroupEmitter &e,
     : FeatureWriter(e, op, shapeOf(op.getQuery())[2] / op.getHeads(),
                     shapeOf(op.getSummary())[4] - 1),
       op(op), tokens(shapeOf(op.getQuery())[1]) {
-  ArrayRef<int64_t> shape = shapeOf(op.getSummary());
   row = e.block(0) * chosen.getRows();
   queries = rowsOf(e.headOf(op.getQuery(), op.getHeads()));
-  Expr head = e.block(2) * shape[1] + e.block(1) / op.getGroup();
-  Expr slot = head * shape[2];
-  if (op.getMerged()) {
-    slot = slot + e.block(0);
-  }
-  sums = e.view(e.matrix(op.getSummary()), slot * rows, rows, 0, shape[4]);
+  sums = sumsOf(op);
   if (weight) {
     ws = slots(2, kSumsStep, boxColumns(keyWidth));
   }
@@ -34,18 +28,6 @@ SummaryAttentionWriter::Rows SummaryAttentionWriter::rowsOf(Value matrix) {
   return {matrix, weight ? slots(1, chosen.getRows(), boxColumns(keyWidth))
                          : slots(llvm::divideCeil(count, kSumsStep),
                                  chosen.getRows(), kSumsStep)};
-}
-
-SummaryAttentionWriter::Values
-SummaryAttentionWriter::copyRows(const Rows &from) {
-  SlotsType box = cast<SlotsType>(from.box.getType());
-  Values copies;
-  for (int64_t slot = 0; slot < box.count(); ++slot) {
-    copies.push_back(b.copy(from.matrix, row, slot * box.columns(), from.box,
-                            slot, rowsInside(),
-                            keyWidth == box.count() * box.columns()));
-  }
-  return copies;
 }
 
 SummaryAttentionWriter::Values

@@ -24,7 +24,9 @@ protected:
 
   Rows rowsOf(mlir::Value matrix);
   /// Begins to copy them.
-  Values copyRows(const Rows &from);
+  Values copyRows(const Rows &from) {
+    return FeatureWriter::copyRows(from.matrix, row, from.box, rowsInside());
+  }
   mlir::Value halfNormsOf(const Rows &from);
   /// Turns over all features, and over the sums of keys.
   Values takeFeatures(mlir::ValueRange resident, bool withSums,
@@ -43,7 +45,6 @@ protected:
                  mlir::ValueRange before);
   Sums finishSums(mlir::ValueRange state);
 
-  bool addsFeatures() const { return hasMaximum() && eps != 0; }
   bool rowsInside() const { return tokens % chosen.getRows() == 0; }
 
   SummaryAttentionOp op;
