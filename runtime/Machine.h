@@ -62,6 +62,14 @@ typedef struct hova_machine {
   const hova_inspection *inspection;
 } hova_machine;
 
+/// What code for a processor may use here: the features of the machine, less
+/// those whose registers the system refuses to this process. Asks for them
+/// where a level of the program needs them.
+uint64_t hova_usable_features(const hova_program *program);
+
+/// Writes the names of features, as LLVM has them, comma separated.
+void hova_list_features(char *text, size_t size, uint64_t features);
+
 /// The start of every context.
 struct hova_context {
   const hova_machine *machine;

@@ -460,7 +460,10 @@ typedef struct hova_device_code {
   X(MOVDIR64B, "movdir64b")                                                    \
   X(FSGSBASE, "fsgsbase")                                                      \
   X(PRFCHW, "prfchw")                                                          \
-  X(XSAVE, "xsave")
+  X(XSAVE, "xsave")                                                            \
+  X(AMXTILE, "amx-tile")                                                       \
+  X(AMXBF16, "amx-bf16")                                                       \
+  X(AMXINT8, "amx-int8")
 
 /// Their bit numbers: HOVA_CPU_BIT_AVX2 and so on.
 enum hova_cpu_bit {

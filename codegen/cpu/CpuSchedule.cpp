@@ -61,6 +61,7 @@ CpuSchedule CpuSchedule::read(KernelOp kernel) {
   schedule.reductionSplit =
       chosen.getReductionSplit().value_or(schedule.reductionSplit);
   schedule.pairs = chosen.getPairs();
+  schedule.matrixUnit = chosen.getMatrixUnit();
   return schedule;
 }
 
@@ -73,7 +74,7 @@ void CpuSchedule::write(KernelOp kernel) const {
       kernel.getContext(), RegisterTile{tileRows, tileColumns}, lanes, grain,
       given(kBlock, blocks), given(block, blocks),
       given(reductionSplit, reductionSplit != CpuSchedule().reductionSplit),
-      pairs));
+      pairs, matrixUnit));
 }
 
 } // namespace hova

@@ -43,6 +43,7 @@ struct CpuSchedule {
   int64_t lanes = 1;
   int64_t grain = 1;
   bool pairs = false;
+  bool matrixUnit = false;
 
   /// Reads the attribute of `kernel`. Where there is none, it is that of
   /// another target or it does not fit the kernel, reports an error on the

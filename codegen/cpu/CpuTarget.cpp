@@ -17,7 +17,7 @@ namespace hova {
 
 CpuTarget::CpuTarget(IsaLevel level, unsigned number)
     : level(std::move(level)), number(number),
-      facts(this->level.avx512, this->level.oneFma) {}
+      facts(this->level.avx512, this->level.oneFma, this->level.matrixUnit) {}
 
 FuseOptions CpuTarget::getFuseOptions() const {
   auto policy =
@@ -42,6 +42,7 @@ void CpuTarget::buildAssignPhase(PhaseBuilder &phase) const {
   schedule.avx512 = level.avx512;
   schedule.bf16 = level.bf16;
   schedule.oneFma = level.oneFma;
+  schedule.matrixUnit = level.matrixUnit;
   phase.add(createAssignCpuSchedulePass(schedule));
   phase.addCheck(createVerifyAssignedPass());
 }
@@ -55,6 +56,9 @@ void CpuTarget::buildTilePhase(PhaseBuilder &phase) const {
 }
 
 void CpuTarget::buildVectorizePhase(PhaseBuilder &phase) const {
+  if (!level.matrixUnit) {
+    phase.add(createVectorizeBlockProductsPass());
+  }
   phase.add(
       createVectorizeTilesPass({facts.productSteps, CpuFacts::lineElements}));
   // Index arithmetic and constants of the rows of a tile are mostly the same.
@@ -80,6 +84,9 @@ void CpuTarget::buildTargetPhase(PhaseBuilder &phase) const {
   // From here on function by function, so that they are lowered side by side.
   // Exponentials that are only rounded are told by the roundings, which go
   // next.
+  if (level.matrixUnit) {
+    phase.add(createLowerBlockProductsPass());
+  }
   phase.add(createLowerExponentialsPass());
   phase.add(createLowerStoragePass(storage));
   phase.add(createLowerLookupsPass());

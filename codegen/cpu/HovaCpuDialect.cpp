@@ -71,6 +71,13 @@ public:
                      parser.parseInteger(size.emplace()));
     });
   }
+  /// A parameter without a value.
+  void addWord(StringRef name, bool &isThere) {
+    add(name, [&isThere] {
+      isThere = true;
+      return success();
+    });
+  }
   void addTile(StringRef name, std::optional<RegisterTile> &tile) {
     add(name, [this, &tile] { return parseTile(tile); });
   }
@@ -157,7 +164,7 @@ static void printSize(AsmPrinter &printer, StringRef name,
 Attribute CpuScheduleAttr::parse(AsmParser &parser, Type) {
   std::optional<RegisterTile> tile;
   std::optional<int64_t> lanes, grain, kBlock, block, split;
-  bool pairs = false;
+  bool pairs = false, matrixUnit = false;
   ParameterText text(parser);
   text.addTile("tile", tile);
   text.addSize("lanes", lanes);
@@ -165,15 +172,14 @@ Attribute CpuScheduleAttr::parse(AsmParser &parser, Type) {
   text.addSize("k_block", kBlock);
   text.addSize("block", block);
   text.addSize("reduction_split", split);
-  text.add("pairs", [&pairs] {
-    pairs = true;
-    return success();
-  });
+  text.addWord("pairs", pairs);
+  text.addWord("matrix_unit", matrixUnit);
   if (text.parse({"tile", "lanes", "grain"})) {
     return {};
   }
   return getChecked([&text] { return text.emitError(); }, parser.getContext(),
-                    *tile, *lanes, *grain, kBlock, block, split, pairs);
+                    *tile, *lanes, *grain, kBlock, block, split, pairs,
+                    matrixUnit);
 }
 
 void CpuScheduleAttr::print(AsmPrinter &printer) const {
@@ -183,7 +189,8 @@ void CpuScheduleAttr::print(AsmPrinter &printer) const {
   printSize(printer, "k_block", getKBlock());
   printSize(printer, "block", getBlock());
   printSize(printer, "reduction_split", getReductionSplit());
-  printer << (getPairs() ? ", pairs>" : ">");
+  printer << (getPairs() ? ", pairs" : "")
+          << (getMatrixUnit() ? ", matrix_unit>" : ">");
 }
 
 LogicalResult CpuScheduleAttr::verify(Emit emitError, RegisterTile tile,
@@ -191,7 +198,7 @@ LogicalResult CpuScheduleAttr::verify(Emit emitError, RegisterTile tile,
                                       std::optional<int64_t> kBlock,
                                       std::optional<int64_t> block,
                                       std::optional<int64_t> reductionSplit,
-                                      bool pairs) {
+                                      bool pairs, bool matrixUnit) {
   if (!llvm::isPowerOf2_64(lanes)) {
     return emitError() << "expects 'lanes' to be a power of two, got " << lanes;
   }

@@ -39,6 +39,9 @@ def HovaCpu_ScheduleAttr : AttrDef<HovaCpu_Dialect, "CpuSchedule",
       a sum is not split.
     - `pairs`, a word without a size: the products of an operation such as
       an attention, which read bf16, multiply pairs.
+    - `matrix_unit`, a word without a size: products of bf16 are those of the
+      processor's matrix unit (`hova_cpu.block_product`), where their sizes are
+      such that it pays.
 
     The code of a kernel depends on all of it: on the grain too, which decides
     how many rows a block can have.
@@ -47,7 +50,7 @@ def HovaCpu_ScheduleAttr : AttrDef<HovaCpu_Dialect, "CpuSchedule",
       "int64_t":$grain, "std::optional<int64_t>":$k_block,
       "std::optional<int64_t>":$block,
       "std::optional<int64_t>":$reduction_split,
-      "bool":$pairs);
+      "bool":$pairs, "bool":$matrix_unit);
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
 }

@@ -10,6 +10,7 @@
 #include "llvm/MC/MCSubtargetInfo.h"
 #include "llvm/TargetParser/Host.h"
 #include "llvm/TargetParser/X86TargetParser.h"
+#include <functional>
 
 using namespace llvm;
 
@@ -67,15 +68,20 @@ static bool hasAvx2(ArrayRef<StringRef> features) {
   return is_contained(features, "avx2") && is_contained(features, "fma");
 }
 
+/// A feature of the matrix unit. Virtual machines hide the unit more often than
+/// anything else of a core, so it does not tell which core it is.
+static bool isOfUnit(StringRef feature) { return feature.starts_with("amx-"); }
+
 /// How many features one of the two has and the other has not.
 static size_t differences(ArrayRef<StringRef> features,
                           const StringMap<bool> &machine) {
   size_t shared = 0, all = 0;
   for (const auto &feature : machine) {
-    all += feature.second;
-    shared += feature.second && is_contained(features, feature.first());
+    bool counts = feature.second && !isOfUnit(feature.first());
+    all += counts;
+    shared += counts && is_contained(features, feature.first());
   }
-  return all + features.size() - 2 * shared;
+  return all + count_if(features, std::not_fn(isOfUnit)) - 2 * shared;
 }
 
 /// ":gfni:no-adx", what a machine has and a processor has not, and the other
@@ -85,7 +91,10 @@ static std::string distinction(StringRef cpu, const StringMap<bool> &machine) {
   std::string text;
   for (StringRef feature : askedFeatures) {
     bool isOfCpu = is_contained(features, feature);
-    if (machine.lookup(feature) != isOfCpu) {
+    // What the unit computes goes with its registers.
+    bool isImplied = isOfUnit(feature) && feature != "amx-tile" && isOfCpu &&
+                     !machine.lookup("amx-tile");
+    if (machine.lookup(feature) != isOfCpu && !isImplied) {
       text += (isOfCpu ? ":no-" : ":") + feature.str();
     }
   }
@@ -204,6 +213,7 @@ Expected<IsaLevel> resolveLevel(StringRef march) {
       has("avx512f") && has("avx512bw") && has("avx512dq") && has("avx512vl");
   level.bf16 = level.avx512 && has("avx512bf16");
   level.oneFma = level.avx512 && level.cpu == "znver4";
+  level.matrixUnit = level.bf16 && has("amx-tile") && has("amx-bf16");
   return level;
 }
 
@@ -217,6 +227,14 @@ SmallVector<StringRef> getLevelNames() {
     }
   }
   return names;
+}
+
+/// More features first.
+static void sortBestFirst(SmallVectorImpl<IsaLevel> &levels) {
+  llvm::sort(levels, [](const IsaLevel &a, const IsaLevel &b) {
+    return std::pair(popcount(b.requirements), a.name) <
+           std::pair(popcount(a.requirements), b.name);
+  });
 }
 
 Expected<SmallVector<IsaLevel>> resolveLevels(StringRef march) {
@@ -237,12 +255,41 @@ Expected<SmallVector<IsaLevel>> resolveLevels(StringRef march) {
     }
     levels.push_back(std::move(*level));
   }
-  // More features first.
-  llvm::sort(levels, [](const IsaLevel &a, const IsaLevel &b) {
-    return std::pair(popcount(b.requirements), a.name) <
-           std::pair(popcount(a.requirements), b.name);
-  });
+  sortBestFirst(levels);
   return levels;
+}
+
+static IsaLevel withoutMatrixUnit(IsaLevel level) {
+  level.features += level.features.empty() ? "" : ",";
+  level.features += "-amx-tile,-amx-bf16,-amx-int8";
+  level.requirements &=
+      ~(HOVA_CPU(AMXTILE) | HOVA_CPU(AMXBF16) | HOVA_CPU(AMXINT8));
+  level.matrixUnit = false;
+  return level;
+}
+
+SmallVector<IsaLevel> levelsFor(SmallVector<IsaLevel> levels, bool hasBf16) {
+  SmallVector<IsaLevel> all;
+  for (const IsaLevel &level : levels) {
+    if (!(level.requirements & HOVA_CPU(AMXTILE))) {
+      all.push_back(level);
+      continue;
+    }
+    IsaLevel plain = withoutMatrixUnit(level);
+    if (!hasBf16 || !level.matrixUnit) {
+      all.push_back(std::move(plain));
+      continue;
+    }
+    all.push_back(level);
+    plain.name += ":no-amx-tile";
+    if (none_of(levels, [&](const IsaLevel &other) {
+          return other.name == plain.name;
+        })) {
+      all.push_back(std::move(plain));
+    }
+  }
+  sortBestFirst(all);
+  return all;
 }
 
 } // namespace hova

@@ -22,6 +22,7 @@ struct IsaLevel {
   bool avx512 = false;       ///< 32 registers of 512 bits
   bool bf16 = false;         ///< products of pairs of bf16 in one instruction
   bool oneFma = false;       ///< one FMA of 512 bits a cycle, not two
+  bool matrixUnit = false;   ///< AMX: products of matrices of bf16
 };
 
 /// Resolves a level (`native`, `x86-64-v3`, `x86-64-v4`, `znver4`, ...).
@@ -42,6 +43,14 @@ std::string nameOfMachine(llvm::StringRef cpu,
 /// given twice.
 llvm::Expected<llvm::SmallVector<IsaLevel>>
 resolveLevels(llvm::StringRef march);
+
+/// What a program of this storage is made for. Where numbers are of bf16, a
+/// level with a matrix unit brings the same level without it behind it, named
+/// `LEVEL:no-amx-tile`: the operating system may refuse a process its tiles.
+/// Where they are not, there is nothing to use it for, and no level asks for
+/// it.
+llvm::SmallVector<IsaLevel> levelsFor(llvm::SmallVector<IsaLevel> levels,
+                                      bool hasBf16);
 
 /// The names of all levels that resolveLevel takes, `native` first.
 llvm::SmallVector<llvm::StringRef> getLevelNames();

@@ -3,8 +3,12 @@
 
 #include "codegen/cpu/Machine.h"
 #include "codegen/HostMachine.h"
+#include <algorithm>
 
 llvm::Expected<std::unique_ptr<llvm::TargetMachine>>
 hova::makeTargetMachine(const IsaLevel &level, unsigned optimization) {
-  return makeHostMachine(level.cpu, level.features, optimization);
+  // The allocator of level 0 knows no tiles that loops carry: LLVM crashes.
+  unsigned least = level.matrixUnit ? 1 : 0;
+  return makeHostMachine(level.cpu, level.features,
+                         std::max(optimization, least));
 }

@@ -4,7 +4,7 @@
 #ifndef HOVA_CODEGEN_CPU_PASSES
 #define HOVA_CODEGEN_CPU_PASSES
 
-include "mlir/Pass/PassBase.td"
+include "codegen/cpu/UnitPasses.td"
 
 def AssignCpuSchedulePass : Pass<"hova-assign-cpu-schedule", "::mlir::ModuleOp"> {
   let summary = "Choose tiles, stages and layouts for a CPU";
@@ -53,6 +53,8 @@ def AssignCpuSchedulePass : Pass<"hova-assign-cpu-schedule", "::mlir::ModuleOp">
            "A core issues one FMA of 512 bits a cycle. The second-level cache "
            "can feed that, so K blocks are longer.">,
     Option<"bf16", "bf16", "bool", "true", "The ISA level has AVX512_BF16.">,
+    Option<"matrixUnit", "matrix-unit", "bool", "false",
+           "The ISA level has a matrix unit for bf16.">,
   ];
   let dependentDialects = ["::hova::HovaDialect", "::hova::HovaCpuDialect"];
 }

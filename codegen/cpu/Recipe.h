@@ -26,6 +26,7 @@
 #include "dialect/score/VisitedKeys.h"
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/IR/OpDefinition.h"
+#include "passes/Verdict.h"
 
 namespace hova {
 class KernelEmitter;

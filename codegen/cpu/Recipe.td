@@ -66,6 +66,13 @@ def Hova_CpuRecipeOpInterface : OpInterface<"CpuRecipeOpInterface"> {
       (`CpuSchedule::pairs`): all that enters a product is of that type. Asked of
       operations whose units are no rows.
     }], "bool", "canMultiplyPairs", (ins), "", "return false;">,
+    InterfaceMethod<[{
+      Where the processor has a matrix unit for bf16: whether the products of the
+      loops are those of the unit where the schedule says so
+      (`CpuSchedule::matrixUnit`), and why or why not. Nothing where they are of
+      other types.
+    }], "std::optional<::hova::Verdict>", "judgeUnit", (ins), "",
+        "return std::nullopt;">,
   ];
 }
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "codegen/cpu/TileOps.h"
+#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 using namespace hova;
@@ -80,6 +81,51 @@ LogicalResult TileProductOp::verify() {
            << lhs;
   }
   return success();
+}
+
+LogicalResult BlockProductOp::verify() {
+  if (failed(verifyMatrix(*this, getLhs().getType())) ||
+      failed(verifyMatrix(*this, getSums().getType()))) { // C1, C3
+    return failure();
+  }
+  MemRefType rhs = getRhs().getType();
+  if (!hasUnitColumns(rhs, 2) ||
+      getRhsIndices().size() != static_cast<size_t>(rhs.getRank())) { // C2
+    return emitOpError("expects one index per dimension of rhs with unit "
+                       "column stride, got ")
+           << getRhsIndices().size() << " for " << rhs;
+  }
+  int64_t columns = getColumns(), whole = 2 * tileColumns;
+  for (MemRefType type : {rhs, getSums().getType()}) {
+    if (columns < 1 || columns % whole != 0 ||
+        (type.getShape().back() != ShapedType::kDynamic &&
+         type.getShape().back() < columns)) { // C3
+      return emitOpError("expects columns that are a multiple of ")
+             << whole << " and those of " << type << " at most, got "
+             << columns;
+    }
+  }
+  IntegerAttr depth;
+  if (matchPattern(getDepth(), m_Constant(&depth)) &&
+      (depth.getInt() < 1 || depth.getInt() % stepDepth != 0)) { // C4
+    return emitOpError("expects a depth that is a multiple of ")
+           << stepDepth << ", got " << depth.getInt();
+  }
+  Region &turns = getMeanwhile();
+  if (turns.empty() != !getTurns() ||
+      (!turns.empty() && (turns.getNumArguments() != 1 ||
+                          !turns.getArgument(0).getType().isIndex()))) { // C5
+    return emitOpError("expects 'meanwhile' with a number of turns and a "
+                       "region of one index");
+  }
+  return success();
+}
+
+Block &BlockProductOp::runMeanwhile(Value turns) {
+  getTurnsMutable().assign(turns);
+  Block &block = getMeanwhile().emplaceBlock();
+  block.addArgument(turns.getType(), getLoc());
+  return block;
 }
 
 LogicalResult PairDotOp::verify() {

@@ -185,6 +185,92 @@ def HovaCpu_TileProductOp : HovaCpu_Op<"tile_product",
   let hasVerifier = 1;
 }
 
+def HovaCpu_BlockProductOp : HovaCpu_Op<"block_product",
+    [SingleBlock, NoTerminator, RecursiveMemoryEffects,
+     AttrSizedOperandSegments]> {
+  let summary = "a block of a matrix product whose sums lie in memory";
+  let description = [{
+    `sums[i, j] = sum over k < depth of lhs[row + i, column + k] * rhs[.., k, j]`
+    for `i < rows` and all `j < columns`; with `added`, added to what is there.
+
+    This is what a matrix unit of the processor computes, whose sums no vector
+    register holds. `sums` is the row and the column where the block begins in
+    its buffer. rhs holds pairs, as that of `hova_cpu.tile_product`: each of its
+    elements is two neighbours along k, the even k in the low half. Its indices
+    count pairs; the depth counts k, and is a multiple of `stepDepth`, 32, or 0.
+
+    The rows are computed by tiles of `height` rows, two at most, which may
+    overlap: `height <= rows <= 2 * height`. All blocks of a function have one
+    height, a value that its entry computes, since a unit is told once how high
+    its tiles are. A row's sums do not depend on it, nor on any other row.
+
+    Accumulation is in f32. 32 steps of k make a sum of their own, which is
+    added to the one before: that of the even k, each product added by a fused
+    multiply-add from zero on, plus that of the odd. Numbers below 2^-126 are
+    zero, as operands and as results.
+
+    With `meanwhile (n)` the region runs n times, in order, with the number of
+    the turn as its argument. Nothing in it reads or writes what the product
+    writes, or writes what it reads: its turns are spread over the steps of k,
+    so that vector and matrix instructions overlap.
+
+    - C1: lhs is a matrix of bf16 with unit column stride.
+    - C2: rhs is of i32, has unit stride in its last dimension, static strides,
+      and one index for each of its two or more dimensions.
+    - C3: sums is a matrix of f32 with unit column stride; columns is a multiple
+      of 32, of rhs and of sums alike.
+    - C4: a constant depth is a positive multiple of 32.
+    - C5: the region has one argument, an index, where it is there.
+
+    ```mlir
+    func.func @product(%a: memref<128x768xbf16>, %b: memref<12x384x64xi32>,
+                       %s: memref<64x32xf32>, %r: index, %n: index, %h: index) {
+      %c0 = arith.constant 0 : index
+      %k = arith.constant 768 : index
+      hova_cpu.block_product %s[%c0, %c0], %a[%r, %c0], %b[%c0, %c0, %c0]
+          rows %n by %h depth %k columns 32
+          : memref<64x32xf32>, memref<128x768xbf16>, memref<12x384x64xi32>
+      return
+    }
+    ```
+  }];
+  let arguments = (ins
+      Arg<MemRefOf<[F32]>, "", [MemRead, MemWrite]>:$sums,
+      Index:$sums_row, Index:$sums_column,
+      Arg<MemRefOf<[BF16]>, "", [MemRead]>:$lhs, Index:$row, Index:$column,
+      Arg<MemRefOf<[I32]>, "", [MemRead]>:$rhs, Variadic<Index>:$rhs_indices,
+      Index:$rows, Index:$height, Index:$depth, Optional<Index>:$turns,
+      I64Attr:$columns, UnitAttr:$added);
+  let regions = (region MaxSizedRegion<1>:$meanwhile);
+  let builders = [
+    OpBuilder<(ins "mlir::Value":$sums, "mlir::ValueRange":$sumsPlace,
+                   "mlir::Value":$lhs, "mlir::ValueRange":$lhsPlace,
+                   "mlir::Value":$rhs, "mlir::ValueRange":$rhsPlace,
+                   "mlir::Value":$rows, "mlir::Value":$height,
+                   "mlir::Value":$depth, "int64_t":$columns,
+                   CArg<"bool", "false">:$added), [{
+      build($_builder, $_state, sums, sumsPlace[0], sumsPlace[1], lhs,
+            lhsPlace[0], lhsPlace[1], rhs, rhsPlace, rows, height, depth,
+            /*turns=*/{}, $_builder.getI64IntegerAttr(columns),
+            added ? $_builder.getUnitAttr() : mlir::UnitAttr());
+    }]>
+  ];
+  let assemblyFormat = [{
+    $sums `[` $sums_row `,` $sums_column `]` `,` $lhs `[` $row `,` $column `]` `,`
+    $rhs `[` $rhs_indices `]` `rows` $rows `by` $height `depth` $depth
+    `columns` $columns (`added` $added^)?
+    (`meanwhile` `(` $turns^ `)` $meanwhile)? attr-dict
+    `:` type($sums) `,` type($lhs) `,` type($rhs)
+  }];
+  let extraClassDeclaration = [{
+    /// Steps of k that one product of tiles takes, and its columns.
+    static constexpr int64_t stepDepth = 32, tileColumns = 16;
+    /// Adds the region, which runs `turns` times. Returns its block.
+    mlir::Block &runMeanwhile(mlir::Value turns);
+  }];
+  let hasVerifier = 1;
+}
+
 def HovaCpu_TileRowSumOp : HovaCpu_Op<"tile_row_sum", [Pure,
     DeclareOpInterfaceMethods<HovaCpu_TileRowsOpInterface>]> {
   let summary = "the sum of every row of a tile";

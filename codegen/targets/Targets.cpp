@@ -49,7 +49,8 @@ makeCpu(const TargetFacts &facts, const TargetChoice &choice) {
     return llvm::createStringError("option '--march': " +
                                    llvm::toString(levels.takeError()));
   }
-  return std::make_shared<CpuProgram>(facts, std::move(*levels));
+  return std::make_shared<CpuProgram>(
+      facts, levelsFor(std::move(*levels), choice.hasBf16));
 }
 
 template <CudaMachine machine>

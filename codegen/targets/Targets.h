@@ -30,6 +30,9 @@ struct TargetChoice {
   std::string name = getDefaultFacts().name.str();
   /// ISA levels of a CPU, the best first, comma separated.
   std::string march = "native";
+  /// Whether programs store numbers as bf16, for which a processor may have a
+  /// matrix unit.
+  bool hasBf16 = false;
   /// Levels of GPUs, comma separated; empty: those that run on every GPU that
   /// there is code for.
   std::string gpuArch = "";

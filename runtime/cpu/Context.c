@@ -46,22 +46,6 @@ static const cpu_context *as_const_cpu(const hova_context *context) {
 // Creation, step by step
 //===----------------------------------------------------------------------===//
 
-static void list_missing(char *text, size_t size, uint64_t missing) {
-  static const char *const names[] = {
-#define HOVA_CPU_FEATURE_NAME(NAME, TEXT) TEXT,
-      HOVA_CPU_FEATURES(HOVA_CPU_FEATURE_NAME)
-#undef HOVA_CPU_FEATURE_NAME
-  };
-  size_t length = 0;
-  text[0] = '\0';
-  for (int bit = 0; bit < HOVA_NUM_CPU_FEATURES && length < size; ++bit) {
-    if (missing >> bit & 1) {
-      length += (size_t)snprintf(text + length, size - length, "%s%s",
-                                 length ? ", " : "", names[bit]);
-    }
-  }
-}
-
 static bool fits(const hova_level *level) { return level->run != NULL; }
 
 /// The processor is there; whether it has what a level needs is the question.
@@ -69,7 +53,7 @@ static hova_status find(hova_context *context, const hova_options *options) {
   (void)options;
   const hova_program *program = context->program;
   hova_error *error = &context->error;
-  uint64_t features = hova_cpu_features();
+  uint64_t features = hova_usable_features(program);
   for (uint32_t i = 0; i < program->num_levels; ++i) {
     if (program->levels[i].run &&
         (program->levels[i].features & ~features) == 0) {
@@ -89,7 +73,7 @@ static hova_status find(hova_context *context, const hova_options *options) {
                      program->name);
   }
   char missing[400];
-  list_missing(missing, sizeof missing, last->features & ~features);
+  hova_list_features(missing, sizeof missing, last->features & ~features);
   return hova_fail(error, HOVA_REJECTED,
                    "program '%s' needs a processor of level %s; this machine "
                    "lacks %s",

@@ -6,6 +6,7 @@
 #include "runtime/main/Target.h"
 
 #include "runtime/Elements.h"
+#include "runtime/Machine.h"
 #include "runtime/Npy.h"
 #include "runtime/Output.h"
 #include "runtime/Sizes.h"
@@ -30,8 +31,23 @@ static void print_tensor(const char *role, const hova_program *program,
   printf("\n");
 }
 
+/// Why a level does not run here.
+static void print_refusal(uint64_t missing) {
+  char names[400];
+  hova_list_features(names, sizeof names, missing);
+  // What the machine has and the process may not use.
+  bool is_refused = (missing & ~hova_cpu_features()) == 0;
+  if (!names[0]) { // one that this runtime does not know
+    printf(" (not on this machine)");
+  } else if (is_refused) {
+    printf(" (not here: the system refuses %s)", names);
+  } else {
+    printf(" (not on this machine: no %s)", names);
+  }
+}
+
 static void print_levels(const hova_program *program) {
-  uint64_t features = hova_cpu_features();
+  uint64_t features = hova_usable_features(program);
   bool chosen = false, for_gpu = hova_is_for_gpu(program);
   if (for_gpu) {
     printf("%-10s %s%s\n", "target", hova_program_target(program),
@@ -43,11 +59,12 @@ static void print_levels(const hova_program *program) {
   for (uint32_t i = 0; i < program->num_levels; ++i) {
     const hova_level *level = &program->levels[i];
     bool runs = (level->features & ~features) == 0;
-    printf("%s %s%s", i ? "," : "", level->name,
-           for_gpu           ? ""
-           : runs && !chosen ? " (chosen here)"
-           : runs            ? ""
-                             : " (not on this machine)");
+    printf("%s %s", i ? "," : "", level->name);
+    if (!for_gpu && !runs) {
+      print_refusal(level->features & ~features);
+    } else if (!for_gpu && !chosen) {
+      printf(" (chosen here)");
+    }
     chosen |= runs;
   }
   printf("\n");
@@ -58,7 +75,7 @@ static void print_levels(const hova_program *program) {
 
 /// The level that runs here, or the first.
 static const hova_level *level_of(const hova_program *program) {
-  uint64_t features = hova_cpu_features();
+  uint64_t features = hova_usable_features(program);
   for (uint32_t i = 0; i < program->num_levels; ++i) {
     if ((program->levels[i].features & ~features) == 0) {
       return &program->levels[i];
@@ -220,7 +237,7 @@ static hova_status write_tensors(hova_output *output, const char *key,
 static hova_status write_levels(hova_output *output,
                                 const hova_program *program,
                                 hova_error *error) {
-  uint64_t features = hova_cpu_features();
+  uint64_t features = hova_usable_features(program);
   hova_status status = hova_output_print(output, error, ",\n  \"levels\": [");
   for (uint32_t i = 0; i < program->num_levels && status == HOVA_OK; ++i) {
     const hova_level *level = &program->levels[i];

@@ -559,6 +559,24 @@ def test_rooms_without_targets_use_no_word_of_one(room):
     assert {path: words for path, words in found.items() if words} == {}
 
 
+# A kind of matrix unit, of which other machines have others (SME of Arm): everything else says block, unit and height.
+UNIT_WORDS = re.compile(r"(?<![a-z])(?:amx|tmm\d)", re.IGNORECASE)
+UNIT_PLACES = {
+    "codegen/cpu/IsaLevel.cpp", "codegen/cpu/IsaLevel.h", "codegen/cpu/UnitPasses.td", "codegen/cpu/lower/LowerBlockProducts.cpp",
+    "runtime/cpu/Features.c", "runtime/hova_runtime.h",
+}  # fmt: skip
+
+
+def test_few_files_name_a_kind_of_matrix_unit():
+    named = {
+        path.as_posix()
+        for room in ("dialect", "passes", "codegen", "runtime", "frontend", "tools")
+        for path in files(".h", ".cpp", ".c", ".td", under=f"{room}/")
+        if UNIT_WORDS.search(text(path))
+    }
+    assert named == UNIT_PLACES
+
+
 @pytest.mark.parametrize(
     ("source", "words"),
     [

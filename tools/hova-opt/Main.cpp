@@ -120,7 +120,7 @@ LogicalResult addPhases(PassManager &manager, const PhaseFlags &flags) {
            << "phase '" << flags.startAt.getValue() << "' comes after '"
            << flags.stopAfter.getValue() << "'";
   }
-  auto target = makeTarget({flags.target, flags.march});
+  auto target = makeTarget({flags.target, flags.march, /*hasBf16=*/true});
   if (!target) {
     return emitError(unknown) << llvm::toString(target.takeError());
   }

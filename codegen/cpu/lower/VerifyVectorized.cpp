@@ -27,7 +27,7 @@ static bool isKernelFunction(func::FuncOp function) {
 
 static LogicalResult check(Operation *op, bool inKernel) {
   if (inKernel && isa<HovaDialect, HovaCpuDialect>(op->getDialect()) &&
-      !isa<Exp2Op, LookupOp, PairDotOp>(op)) {
+      !isa<BlockProductOp, Exp2Op, LookupOp, PairDotOp>(op)) {
     return op->emitError("vectorized kernel still holds '")
            << op->getName() << "'";
   }

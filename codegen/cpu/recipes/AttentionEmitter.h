@@ -1,8 +1,9 @@
 //===- AttentionEmitter.h - The loops of one attention --------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// Shared by the five files that write parts of an attention kernel:
-// AttentionRecipe.cpp (blocks of rows, scores, values), AttentionPanels.cpp
+// Shared by the six files that write parts of an attention kernel:
+// AttentionRecipe.cpp (blocks of rows, scores, values), AttentionUnit.cpp (the
+// same by a matrix unit), AttentionPanels.cpp
 // (the keys that a block of rows visits), AttentionPacking.cpp (keys, pairs of
 // values), AttentionSoftmax.cpp (masks, exponentials, sums) and
 // AttentionHidden.cpp (values behind masks that are no numbers).
@@ -67,6 +68,19 @@ private:
   Expr sumOfRuns(llvm::ArrayRef<KeyRun> runs, const Chunk &at);
   Expr sumOfBlocks(const Chunk &at);
 
+  // AttentionUnit.cpp
+  /// Rows of a block product: those of the block, or of one tile at least.
+  int64_t unitRows() { return std::max(height, layout.unitHeight); }
+  void multiplyBlock(const MatrixPlace &sums, const MatrixPlace &left,
+                     const MatrixPlace &right, Expr depth,
+                     bool isAdded = false);
+  MatrixPlace unitQueries();
+  void emitUnitScores();
+  void emitUnitValues();
+  void sumUnitBlocks(const Chunk &at);
+  void storeUnitValues(const Chunk &at, llvm::function_ref<Expr(Expr)> sumOf);
+  Expr sumOfRow(Expr i, llvm::ArrayRef<KeyRun> runs, const Chunk &at);
+
   // AttentionPanels.cpp
   /// Panels that some query of the block may read.
   Panels visitedPanels();
@@ -101,6 +115,7 @@ private:
   // AttentionPacking.cpp
   void packKeys();
   void packValues();
+  void packZeros(Expr columns);
   void packLanes(const KeyPanel &panel, Expr lane,
                  llvm::ArrayRef<OperandRow> keys);
   void packBlock(const KeyPanel &panel, Expr lane,

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "codegen/cpu/recipes/AttentionLayout.h"
+#include "codegen/cpu/recipes/BlockProducts.h"
 #include "codegen/cpu/recipes/RowBlocks.h"
 #include "codegen/cpu/recipes/Transpose.h"
 #include "llvm/ADT/Sequence.h"
@@ -85,11 +86,32 @@ static int64_t evenHeight(int64_t rows, int64_t most) {
   return llvm::divideCeil(rows, llvm::divideCeil(rows, most));
 }
 
+Verdict judgeUnit(AttentionOp op) {
+  int64_t heads = op.getHeads(), queries = shapeOf(op.getQuery())[1];
+  int64_t keys = shapeOf(op.getKey())[1] + op.getSlots();
+  int64_t width = shapeOf(op.getQuery())[2] / heads;
+  Verdict scores = judgeUnitProduct(queries, width, keys);
+  if (!scores.fired || op.givesScoresAlone()) {
+    return scores;
+  }
+  int64_t values = shapeOf(op.getValue())[2] / op.countKeyHeads();
+  if (std::optional<int64_t> block = op.getBlock();
+      block && (*block % MatrixUnit::depth || keys % *block ||
+                values % MatrixUnit::blockColumns)) {
+    return Verdict::decline("blocks of " + Twine(*block) + " of " +
+                                Twine(keys) + " keys, with " + Twine(values) +
+                                " channels, are no whole steps of the matrix "
+                                "unit",
+                            "all are multiples of 32");
+  }
+  return judgeUnitProduct(queries, keys, values);
+}
+
 AttentionLayout::AttentionLayout(AttentionOp op, const CpuSchedule &schedule)
     : form(op.scoreRegion()),
       hasRanges(SequenceRanges::ofTokens(op).has_value()),
       queryBlocks(blocksOf(*op->getParentOfType<KernelOp>().getUnits())),
-      tileRows(schedule.tileRows), pairs(schedule.pairs),
+      tileRows(schedule.tileRows), pairs(schedule.pairs), unitHeight(0),
       interleave(pairs ? 2 : 1), batch(shapeOf(op.getQuery())[0]),
       heads(op.getHeads()), queries(shapeOf(op.getQuery())[1]),
       keys(shapeOf(op.getKey())[1]), group(op.getGroup()), slots(op.getSlots()),
@@ -106,6 +128,8 @@ AttentionLayout::AttentionLayout(AttentionOp op, const CpuSchedule &schedule)
                          blocks.size ? blocks.lengthOf(0) : queries)),
       mostKeys(std::max(columns,
                         (BlockLayout::kFixed + blocks.random) * blocks.size)) {
+  bool hasUnit = schedule.matrixUnit && pairs && judgeUnit(op).fired;
+  int64_t lineOfLanes = hasUnit ? MatrixUnit::depth : kTransposed;
   // A uniform empty row reads every value. So does who reads the scores.
   skipsPanels = op.getEmptyRow() != EmptyRow::uniform && !slots &&
                 !op.getScores() &&
@@ -121,9 +145,11 @@ AttentionLayout::AttentionLayout(AttentionOp op, const CpuSchedule &schedule)
                      ? (blocks.count - 1) * blocks.size + blocks.lanes > keys
                      : hasRanges || (skipsPanels && keys % panel);
   tailLanes = llvm::alignTo(std::max(columns - panels * panel, int64_t(0)),
-                            kTransposed);
+                            lineOfLanes);
   packedRows = llvm::divideCeil(keyWidth, interleave);
-  valueRows = pairs && valueWidth ? llvm::divideCeil(columns, 2) : 0;
+  valueRows = !pairs || !valueWidth ? 0
+              : hasUnit ? llvm::alignTo(columns, MatrixUnit::depth) / 2
+                        : llvm::divideCeil(columns, 2);
   int64_t lanes = panels * panel + tailLanes;
   int64_t ofRow = blocks.size ? blocks.most * blocks.lanes : lanes;
   scoreStride = ofRow + 16;
@@ -134,7 +160,14 @@ AttentionLayout::AttentionLayout(AttentionOp op, const CpuSchedule &schedule)
                    });
   limitLanes = hasLimits ? lanes : 0;
   hidesKeys = valueWidth && !form.conditions.empty();
-  pooledColumns = blocks.size ? schedule.tileColumns : 0;
+  pooledColumns = blocks.size && !hasUnit ? schedule.tileColumns : 0;
+  unitQueries = 0;
+  if (hasUnit) {
+    SmallVector<int64_t> heights =
+        hasRanges ? overlappingHeights(blockRows) : heightsOf(rowBlocks());
+    unitHeight = llvm::divideCeil(heights.back(), 2);
+    unitQueries = heights.front() < unitHeight ? unitHeight : 0;
+  }
 }
 
 SmallVector<RowSpan> AttentionLayout::rowBlocks() const {

@@ -4,10 +4,12 @@
 #ifndef HOVA_CODEGEN_CPU_RECIPES_ATTENTIONLAYOUT_H
 #define HOVA_CODEGEN_CPU_RECIPES_ATTENTIONLAYOUT_H
 
+#include "codegen/cpu/CpuFacts.h"
 #include "codegen/cpu/recipes/KernelEmitter.h"
 #include "dialect/Shapes.h"
 #include "dialect/attention/AttentionOps.h"
 #include "dialect/score/VisitedKeys.h"
+#include "passes/Verdict.h"
 #include "llvm/Support/MathExtras.h"
 
 namespace hova {
@@ -59,6 +61,9 @@ struct BlockLayout {
 ///
 /// Where the scores are all that is read, values have no width.
 ///
+/// With products by a matrix unit, keys come in whole steps of it: the tail has
+/// 32 lanes, and packed values end with as many zeros.
+///
 /// Where items have any number of tokens, sizes are those of the largest item.
 /// All panels are whole, and limits hide the lanes after the last key.
 struct AttentionLayout {
@@ -69,6 +74,8 @@ struct AttentionLayout {
   int64_t queryBlocks; ///< units of a batch entry and head
   int64_t tileRows;    ///< of a block of rows at most
   bool pairs;
+  int64_t unitHeight; ///< rows of a tile of the matrix unit; 0: no products by
+                      ///< it
   int64_t interleave; ///< factor: channels in an element of a packed key
   int64_t batch, heads, queries, keys;
   int64_t group;          ///< heads of queries that share one of keys
@@ -86,6 +93,7 @@ struct AttentionLayout {
   int64_t limitLanes;    ///< of the row that scores may not exceed
   bool hidesKeys;        ///< whether a query may not see a key that is visited
   int64_t pooledColumns; ///< of sums of the values of blocks
+  int64_t unitQueries;   ///< rows of queries that are copied
 
   ScoreExtents extents() const {
     return {batch, heads, queries, keys, columns};
@@ -97,6 +105,10 @@ struct AttentionLayout {
   /// The pairs of a query and a key that they make, by the unit of the head.
   llvm::SmallVector<int64_t> countPairs() const;
 };
+
+/// Whether the products of an attention by pairs of bf16 pay on the matrix
+/// unit.
+Verdict judgeUnit(AttentionOp op);
 
 /// Its buffers, which `layout` places; null where the attention has none.
 struct AttentionScratch {
@@ -122,6 +134,12 @@ struct AttentionScratch {
   /// Sums of the values of blocks of keys.
   mlir::Value pooled = layout.take({sizes.blockRows, sizes.pooledColumns});
   mlir::Value inverse = layout.take({sizes.blockRows, 1});
+  /// A block of the matrix unit's sums, and queries that are fewer than its
+  /// tiles have rows.
+  mlir::Value unitSums = layout.take(
+      {sizes.unitHeight ? sizes.blockRows : 0, MatrixUnit::blockColumns});
+  mlir::Value queries = layout.take(
+      {sizes.unitQueries, paddedStride(sizes.keyWidth, 2)}, b.getBF16Type());
 };
 
 } // namespace hova

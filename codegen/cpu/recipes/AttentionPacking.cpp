@@ -165,9 +165,9 @@ void AttentionEmitter::packValues() {
   };
   if (layout.hasRanges) {
     packPairs(0, keys / 2, value, keyRow);
-    return e.ifThen(keys % 2 != 0, [&] {
-      packValueRow(keys / 2, {value, keyRow + (keys - 1)}, {});
-    });
+    e.ifThen(keys % 2 != 0,
+             [&] { packValueRow(keys / 2, {value, keyRow + (keys - 1)}, {}); });
+    return packZeros(keys);
   }
   int64_t whole = layout.keys / 2, all = layout.columns / 2;
   packPairs(0, whole, value, keyRow);
@@ -184,6 +184,25 @@ void AttentionEmitter::packValues() {
       packValueRow(all, {memory, layout.slots - 1}, {});
     }
   }
+  packZeros(layout.columns);
+}
+
+/// Zeros after the last of `columns` values, to a step of the matrix unit.
+void AttentionEmitter::packZeros(Expr columns) {
+  if (!layout.unitHeight) {
+    return;
+  }
+  Expr first = (columns + 1) / 2;
+  Expr end = (columns + (MatrixUnit::depth - 1)) / MatrixUnit::depth *
+             (MatrixUnit::depth / 2);
+  auto type =
+      VectorType::get({CpuFacts::registerLanes}, e.builder.getI32Type());
+  e.forLoop("keys", first, end, 1, [&](Expr row) {
+    e.forEachChunk(
+        layout.valueWidth, CpuFacts::registerLanes, [&](const Chunk &at) {
+          e.store(Expr(0).in(e.builder, type), scratch.values, row, at);
+        });
+  });
 }
 
 } // namespace hova

@@ -116,7 +116,9 @@ void AttentionEmitter::emit() {
 
 void AttentionEmitter::emitBlock() {
   panels = visitedPanels();
-  if (op.getSimilarity().isProduct()) {
+  if (layout.unitHeight) {
+    emitUnitScores();
+  } else if (op.getSimilarity().isProduct()) {
     emitScores();
   } else {
     emitSumsOfTerms();
@@ -129,7 +131,11 @@ void AttentionEmitter::emitBlock() {
   } else {
     emitWeights();
   }
-  emitValues();
+  if (layout.unitHeight) {
+    emitUnitValues();
+  } else {
+    emitValues();
+  }
   if (layout.hidesKeys) {
     e.ifThen(e.load(scratch.unsound, 0, 0) != 0, [&] { emitSeenValues(); });
   }
@@ -329,6 +335,11 @@ struct AttentionRecipe
            llvm::all_of(read, [](Value operand) {
              return !operand || getElementTypeOrSelf(operand).isBF16();
            });
+  }
+  std::optional<Verdict> judgeUnit(Operation *op) const {
+    return canMultiplyPairs(op)
+               ? std::optional(hova::judgeUnit(cast<AttentionOp>(op)))
+               : std::nullopt;
   }
   /// Panels that no query of a block sees are not multiplied.
   int64_t getExecutedMacs(Operation *op, const CpuSchedule &schedule) const {

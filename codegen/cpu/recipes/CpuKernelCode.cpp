@@ -7,6 +7,7 @@
 #include "codegen/cpu/HovaCpuDialect.h"
 #include "codegen/cpu/Recipe.h"
 #include "codegen/cpu/ThreadChunks.h"
+#include "codegen/cpu/recipes/BlockProducts.h"
 #include "codegen/cpu/recipes/KernelEmitter.h"
 #include "codegen/cpu/recipes/TokenLanes.h"
 #include "dialect/Shapes.h"
@@ -89,6 +90,19 @@ forEachUnitBlock(OpBuilder &builder, Location loc, const CpuSchedule &schedule,
   Value from = bound(number), to = bound(number + 1);
   builder.restoreInsertionPoint(b.saveInsertionPoint());
   return body(from, to);
+}
+
+/// The height of the matrix unit's tiles, for the rows of all blocks of the
+/// units from `begin` to `end`. A function has one.
+static Expr unitHeightOf(ImplicitLocOpBuilder &b, KernelOp kernel,
+                         const CpuSchedule &schedule, Value begin, Value end) {
+  if (schedule.division == Division::rows) {
+    Expr units = Expr(end, &b) - begin;
+    Expr blocks = max((units + (schedule.block - 1)) / schedule.block, 1);
+    return unitHeightOf(max((units + (blocks - 1)) / blocks, 1));
+  }
+  ArrayRef<int64_t> shape = shapeOf(firstOf(kernel)->getResult(0));
+  return unitHeightOf(staticSize(shape.drop_back())).in(b);
 }
 
 /// A view of a matrix whose row `from` is row `to` of it.
@@ -318,8 +332,15 @@ CpuKernelCode::emitFunction(OpBuilder &builder, StringRef name,
   // the thread's first, which the caches still have.
   size_t first = buffers.countArguments();
   Value firstUnit = entry->getArgument(work + 1);
+  ImplicitLocOpBuilder b(loc, builder);
+  Value unitHeight;
+  if (schedule.matrixUnit && schedule.division != Division::inner) {
+    unitHeight = unitHeightOf(b, kernel, schedule, firstUnit,
+                              entry->getArgument(work + 2));
+  }
   auto emitUnits = [&](Value begin, Value end) {
     KernelEmitter emitter(builder, loc, schedule, begin, end, scratch);
+    emitter.unitHeight = emitter(unitHeight);
     for (size_t i = 0; i < count; ++i) {
       Value buffer = entry->getArgument(i);
       if (i >= first && begin != firstUnit) {

@@ -40,8 +40,7 @@ struct Chunk {
 
 /// Position and size of a tile.
 struct TilePlace {
-  Expr row;
-  Expr column;
+  Expr row, column;
   int64_t rows = 1;
   int64_t lanes = 1;
   int64_t valid = lanes; ///< columns inside the matrix, at most lanes
@@ -61,9 +60,9 @@ struct MatrixPlace {
   llvm::SmallVector<Expr, 3> position;
 };
 
-/// The tiles that element-wise operations make of each other's, one after the
-/// other. That of the first is `tile`, unless that is null. `load` brings
-/// operands that none of them makes, and `store` takes each result.
+/// The tiles that element-wise operations make of each other's, in order. That
+/// of the first is `tile`, unless null. `load` brings operands that none of
+/// them makes, and `store` takes each result.
 void computeTiles(
     mlir::OpBuilder &builder, llvm::ArrayRef<mlir::Operation *> ops,
     mlir::Value tile,
@@ -90,6 +89,7 @@ public:
   /// Memory of the thread, `memref<bytes x i8>`; contents do not outlive a
   /// stage.
   const mlir::Value scratch;
+  Expr unitHeight; ///< rows of the matrix unit's tiles; null: it is not used
 
   //===--------------------------------------------------------------------===//
   // Buffers

@@ -20,6 +20,7 @@
 #include "codegen/cpu/CpuFacts.h"
 #include "codegen/cpu/Recipe.h"
 #include "codegen/cpu/TileOps.h"
+#include "codegen/cpu/recipes/BlockProducts.h"
 #include "codegen/cpu/recipes/ProductPanels.h"
 #include "codegen/cpu/recipes/RowBlocks.h"
 #include "codegen/cpu/recipes/TokenLanes.h"
@@ -80,7 +81,26 @@ struct WaitingSums {
 };
 } // namespace
 
+static std::optional<Verdict> judgeUnit(LinearOp op) {
+  if (!getElementTypeOrSelf(op.getX()).isBF16() ||
+      !getElementTypeOrSelf(op.getWeight()).isBF16()) {
+    return std::nullopt;
+  }
+  ArrayRef<int64_t> shape = shapeOf(op.getResult());
+  return judgeUnitProduct(staticSize(shape.drop_back()),
+                          shapeOf(op.getX()).back(), shape.back());
+}
+
+/// Whether the products are those of the matrix unit.
+static bool usesUnit(LinearOp op, const CpuSchedule &schedule) {
+  std::optional<Verdict> verdict = judgeUnit(op);
+  return schedule.matrixUnit && verdict && verdict->fired;
+}
+
 static int64_t scratchBytes(LinearOp op, const CpuSchedule &schedule) {
+  if (usesUnit(op, schedule)) {
+    return unitScratchBytes();
+  }
   return WaitingSums(ScratchLayout(), op, schedule).bytes;
 }
 
@@ -237,6 +257,18 @@ static LogicalResult emit(KernelEmitter &e, LinearOp op) {
   if (failed(weight)) {
     return failure();
   }
+  if (usesUnit(op, e.schedule)) {
+    int64_t rows = staticSize(shapeOf(op.getResult()).drop_back());
+    bool dividesRows = e.schedule.division == Division::rows;
+    Expr begin = dividesRows ? e.begin : e.index(0);
+    Expr count =
+        dividesRows ? e.end - e.begin : e.countRows(op.getResult(), rows);
+    for (const ColumnRange &group : e.columnGroups()) {
+      e.beginColumnGroup(group);
+      emitUnitProduct(e, op, *weight, group, begin, count);
+    }
+    return success();
+  }
   LinearLoops loops{e, op, *weight};
   for (const ColumnRange &group : e.columnGroups()) {
     e.beginColumnGroup(group);
@@ -272,6 +304,9 @@ struct LinearRecipe : CpuRecipe<LinearRecipe, LinearOp, emit, scratchBytes> {
   }
   std::optional<TileScope> getHeldScope(Operation *) const {
     return TileScope::pair;
+  }
+  std::optional<Verdict> judgeUnit(Operation *op) const {
+    return hova::judgeUnit(cast<LinearOp>(op));
   }
 };
 struct LinearLanes

@@ -120,6 +120,19 @@ struct AssignCpuSchedulePass final
     }
   }
 
+  /// Says of every product that could be one of the matrix unit whether it is;
+  /// true if one is.
+  static bool judgeUnit(KernelOp kernel) {
+    bool isUsed = false;
+    kernel.walk([&](CpuRecipeOpInterface op) {
+      if (std::optional<Verdict> verdict = op.judgeUnit()) {
+        writeVerdict(op, "hova-assign-cpu-schedule", *verdict);
+        isUsed |= verdict->fired;
+      }
+    });
+    return isUsed;
+  }
+
   /// Tiles, grains and buffers depend on sizes.
   static WalkResult refuseUnknownSizes(Operation *op) {
     if (Type type = firstDynamicType(op)) {
@@ -164,6 +177,10 @@ struct AssignCpuSchedulePass final
       // Without an instruction for them shifts and masks cost what they save.
       auto recipe = dyn_cast<CpuRecipeOpInterface>(first);
       schedule.pairs = bf16 && recipe && recipe.canMultiplyPairs();
+      schedule.matrixUnit = facts.unit && judgeUnit(kernel);
+      if (schedule.matrixUnit) {
+        schedule.tileRows = MatrixUnit::blockRows;
+      }
       if (schedule.pairs) {
         allowCoarseTangents(kernel);
       }
@@ -176,6 +193,7 @@ struct AssignCpuSchedulePass final
       });
       return;
     }
+    schedule.matrixUnit = facts.unit && judgeUnit(kernel);
     schedule.kBlock = facts.kBlock;
     schedule.block = facts.groupRows;
     if (sumsMoreThan(facts.reductionSplit, kernel)) {
@@ -197,7 +215,7 @@ struct AssignCpuSchedulePass final
     if (!main || main.isExternal()) {
       return;
     }
-    CpuFacts facts(avx512, oneFma);
+    CpuFacts facts(avx512, oneFma, matrixUnit);
     WalkResult assigned = main.walk([&](KernelOp kernel) {
       if (kernel.getScheduleAttr()) {
         return WalkResult::advance();

@@ -175,6 +175,106 @@ static LogicalResult runTileProduct(Frame &frame, const Step &step) {
   return success();
 }
 
+//===----------------------------------------------------------------------===//
+// Blocks of the matrix unit
+//===----------------------------------------------------------------------===//
+
+/// The unit has no number below the least normal one.
+static float withoutDenormals(float value) {
+  return std::fpclassify(value) == FP_SUBNORMAL ? std::copysign(0.0f, value)
+                                                : value;
+}
+
+static float factorAt(Kind kind, const uint8_t *memory, int64_t i) {
+  return withoutDenormals(
+      static_cast<float>(readElement(kind, memory + i * bytesOf(kind)).number));
+}
+
+/// 32 steps of k: even ones and odd ones have a chain of multiply-adds each.
+static float stepOf(const uint8_t *left, ArrayRef<const uint8_t *> right,
+                    int64_t column) {
+  float chains[] = {0, 0};
+  for (int64_t k = 0; k < BlockProductOp::stepDepth; ++k) {
+    float &chain = chains[k % 2];
+    chain = withoutDenormals(std::fma(
+        factorAt(Kind::BF16, left, k),
+        factorAt(Kind::BF16, right[k / 2], 2 * column + k % 2), chain));
+  }
+  return withoutDenormals(chains[0] + chains[1]);
+}
+
+static LogicalResult runMeanwhile(Frame &frame, BlockProductOp op,
+                                  const Step &step) {
+  if (!op.getTurns()) {
+    return success();
+  }
+  unsigned operand = op.getODSOperands(11).getBeginOperandIndex();
+  Block &body = op.getMeanwhile().front();
+  for (int64_t i = 0, e = frame.integer(step, operand); i < e; ++i) {
+    frame.setInteger(frame.slotOf(body.getArgument(0)), i);
+    if (failed(frame.runBlock(body))) {
+      return failure();
+    }
+  }
+  return success();
+}
+
+static LogicalResult runBlockProduct(Frame &frame, const Step &step) {
+  auto op = cast<BlockProductOp>(step.op);
+  auto operand = [&](unsigned number) {
+    return op.getODSOperands(number).getBeginOperandIndex();
+  };
+  const View sums = frame.view(step, operand(0));
+  const View left = frame.view(step, operand(3));
+  const View right = frame.view(step, operand(6));
+  int64_t sum = indexOf(frame, sums, step, operand(1));
+  int64_t leftFirst = indexOf(frame, left, step, operand(4));
+  int64_t rightFirst = indexOf(frame, right, step, operand(7));
+  int64_t rows = frame.integer(step, operand(8));
+  int64_t height = frame.integer(step, operand(9));
+  int64_t depth = frame.integer(step, operand(10));
+  int64_t columns = op.getColumns(), width = BlockProductOp::stepDepth;
+  if (height < 1 || height > 16 || rows < height || rows > 2 * height ||
+      depth % width != 0) {
+    return op.emitError("expects tiles of 1 to 16 rows, of which one or two "
+                        "cover the block, and a depth in steps of ")
+           << width << ", got " << rows << " rows by " << height << " and "
+           << depth;
+  }
+  int64_t rightStride = right.strides[right.strides.size() - 2];
+  for (int64_t i = 0; i < rows; ++i) {
+    uint8_t *row = elementsOf(sums, sum + i * sums.strides[0], columns, step);
+    const uint8_t *leftRow =
+        elementsOf(left, leftFirst + i * left.strides[0], depth, step);
+    if (!row || !leftRow) {
+      return failure();
+    }
+    for (int64_t j = 0; j < columns && !op.getAdded(); ++j) {
+      writeElement(sums.kind, Lane(), row + j * bytesOf(sums.kind));
+    }
+    for (int64_t k = 0; k < depth; k += width) {
+      SmallVector<const uint8_t *> pairs;
+      for (int64_t pair = k / 2; pair < (k + width) / 2; ++pair) {
+        pairs.push_back(
+            elementsOf(right, rightFirst + pair * rightStride, columns, step));
+        if (!pairs.back()) {
+          return failure();
+        }
+      }
+      for (int64_t j = 0; j < columns; ++j) {
+        uint8_t *element = row + j * bytesOf(sums.kind);
+        float before = withoutDenormals(
+            static_cast<float>(readElement(sums.kind, element).number));
+        Lane after;
+        after.number = withoutDenormals(
+            before + stepOf(leftRow + k * bytesOf(left.kind), pairs, j));
+        writeElement(sums.kind, after, element);
+      }
+    }
+  }
+  return runMeanwhile(frame, op, step);
+}
+
 static LogicalResult runTileRows(Frame &frame, const Step &step) {
   SmallVector<std::vector<double>> numbers;
   SmallVector<ArrayRef<double>> operands;
@@ -254,6 +354,7 @@ void addTileSteps(StepTable &table) {
   table["hova_cpu.tile_load"] = runTileLoad;
   table["hova_cpu.tile_store"] = runTileStore;
   table["hova_cpu.tile_product"] = runTileProduct;
+  table["hova_cpu.block_product"] = runBlockProduct;
   table["hova_cpu.pair_dot"] = runPairDot;
   table["hova.exp2"] = runExp2;
   table["hova_cpu.lookup"] = runLookup;

@@ -62,11 +62,60 @@ TEST(IsaLevel, NameOfThisMachineIsItsLevel) {
             std::tuple(native.avx512, native.bf16, native.oneFma));
 }
 
+TEST(IsaLevel, MatrixUnitIsAFeatureOfTheLevel) {
+  EXPECT_TRUE(cantFail(resolveLevel("sapphirerapids")).matrixUnit);
+  EXPECT_TRUE(cantFail(resolveLevel("rocketlake:avx512bf16:amx-tile:amx-bf16"))
+                  .matrixUnit);
+  // Of pairs that vectors multiply the rest of a product is made.
+  EXPECT_FALSE(
+      cantFail(resolveLevel("rocketlake:amx-tile:amx-bf16")).matrixUnit);
+  IsaLevel less = cantFail(resolveLevel("sapphirerapids:no-amx-tile"));
+  EXPECT_FALSE(less.matrixUnit);
+  EXPECT_EQ(less.requirements &
+                (HOVA_CPU(AMXTILE) | HOVA_CPU(AMXBF16) | HOVA_CPU(AMXINT8)),
+            0u);
+}
+
+TEST(IsaLevel, HiddenMatrixUnitDoesNotChangeTheCore) {
+  llvm::StringMap<bool> features = featuresOf("sapphirerapids");
+  for (const char *hidden : {"amx-tile", "amx-bf16", "amx-int8"}) {
+    features[hidden] = false;
+  }
+  EXPECT_EQ(nameOfMachine("rocketlake", features),
+            "sapphirerapids:no-amx-tile");
+}
+
+TEST(IsaLevel, LevelWithAMatrixUnitBringsOneWithout) {
+  auto namesOf = [](llvm::StringRef march, bool hasBf16) {
+    std::vector<std::string> names;
+    for (const IsaLevel &level :
+         levelsFor(cantFail(resolveLevels(march)), hasBf16)) {
+      names.push_back(level.name + (level.matrixUnit ? " unit" : ""));
+    }
+    return names;
+  };
+  using Names = std::vector<std::string>;
+  EXPECT_EQ(namesOf("sapphirerapids", true),
+            (Names{"sapphirerapids unit", "sapphirerapids:no-amx-tile"}));
+  EXPECT_EQ(namesOf("x86-64-v3,sapphirerapids", true),
+            (Names{"sapphirerapids unit", "sapphirerapids:no-amx-tile",
+                   "x86-64-v3"}));
+  EXPECT_EQ(namesOf("sapphirerapids:no-amx-tile,sapphirerapids", true),
+            (Names{"sapphirerapids unit", "sapphirerapids:no-amx-tile"}));
+  // Without bf16 there is nothing to use it for.
+  EXPECT_EQ(namesOf("sapphirerapids", false), Names{"sapphirerapids"});
+  EXPECT_EQ(levelsFor(cantFail(resolveLevels("sapphirerapids")), false)
+                    .front()
+                    .requirements &
+                HOVA_CPU(AMXTILE),
+            0u);
+}
+
 TEST(IsaLevel, UnknownFeatureIsTold) {
-  llvm::Expected<IsaLevel> level = resolveLevel("znver3:amx-tile");
+  llvm::Expected<IsaLevel> level = resolveLevel("znver3:amx-fp16");
   ASSERT_FALSE(bool(level));
   EXPECT_NE(toString(level.takeError())
-                .find("ISA level 'znver3:amx-tile' has the feature 'amx-tile', "
+                .find("ISA level 'znver3:amx-fp16' has the feature 'amx-fp16', "
                       "which is none that programs ask for: sse3, "),
             std::string::npos);
   level = resolveLevel("znver44:gfni");

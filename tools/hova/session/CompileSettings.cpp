@@ -176,6 +176,7 @@ static Programs readTargets(const Arguments &arguments) {
     choice.name = targetToVerify(*facts).str();
   }
   choice.march = arguments.value(OPT_march, "native").str();
+  choice.hasBf16 = readStorage(arguments) == Storage::BF16;
   choice.gpuArch = arguments.value(OPT_gpu_arch, choice.gpuArch).str();
   choice.ptxas = arguments.value(OPT_ptxas).str();
   auto programs = makePrograms(choice);
@@ -252,8 +253,10 @@ static std::string identifier(llvm::StringRef name) {
 }
 
 bool takeOneLevel(const Arguments &arguments, CompileOptions &options) {
-  bool isDefault = !arguments.has(OPT_march) && !arguments.has(OPT_gpu_arch);
-  if (isDefault && options.target) {
+  // One level of a CPU may bring a second one.
+  bool isOne = !arguments.value(OPT_march).contains(',') &&
+               !arguments.has(OPT_gpu_arch);
+  if (isOne && options.target) {
     options.target = options.target->withFirstLevel();
   }
   return options.countLevels() <= 1;

@@ -135,3 +135,54 @@ func.func @tile_store_c2_rows_are_one_row(%t: vector<4x32xf32>, %a: memref<9x40x
   hova_cpu.tile_store %t, %a[%i, %i] rows(%rows : memref<9xi32>) : vector<4x32xf32>, memref<9x40xf32>
   return
 }
+
+// -----
+
+func.func @block_product_c1_rows_of_lhs(%s: memref<64x32xf32>, %a: memref<9x64xbf16, strided<[1, 9]>>, %b: memref<32x64xi32>, %i: index) {
+  // expected-error@+1 {{'hova_cpu.block_product' op expects a matrix with unit column stride, got 'memref<9x64xbf16, strided<[1, 9]>>'}}
+  hova_cpu.block_product %s[%i, %i], %a[%i, %i], %b[%i, %i] rows %i by %i depth %i columns 32 : memref<64x32xf32>, memref<9x64xbf16, strided<[1, 9]>>, memref<32x64xi32>
+  return
+}
+
+// -----
+
+func.func @block_product_c2_indices_of_rhs(%s: memref<64x32xf32>, %a: memref<9x64xbf16>, %b: memref<3x32x64xi32>, %i: index) {
+  // expected-error@+1 {{'hova_cpu.block_product' op expects one index per dimension of rhs with unit column stride, got 2 for 'memref<3x32x64xi32>'}}
+  hova_cpu.block_product %s[%i, %i], %a[%i, %i], %b[%i, %i] rows %i by %i depth %i columns 32 : memref<64x32xf32>, memref<9x64xbf16>, memref<3x32x64xi32>
+  return
+}
+
+// -----
+
+func.func @block_product_c3_columns_of_sums(%s: memref<64x32xf32>, %a: memref<9x64xbf16>, %b: memref<32x64xi32>, %i: index) {
+  // expected-error@+1 {{'hova_cpu.block_product' op expects columns that are a multiple of 32 and those of 'memref<64x32xf32>' at most, got 64}}
+  hova_cpu.block_product %s[%i, %i], %a[%i, %i], %b[%i, %i] rows %i by %i depth %i columns 64 : memref<64x32xf32>, memref<9x64xbf16>, memref<32x64xi32>
+  return
+}
+
+// -----
+
+func.func @block_product_c3_multiple(%s: memref<64x32xf32>, %a: memref<9x64xbf16>, %b: memref<32x64xi32>, %i: index) {
+  // expected-error@+1 {{'hova_cpu.block_product' op expects columns that are a multiple of 32 and those of 'memref<32x64xi32>' at most, got 16}}
+  hova_cpu.block_product %s[%i, %i], %a[%i, %i], %b[%i, %i] rows %i by %i depth %i columns 16 : memref<64x32xf32>, memref<9x64xbf16>, memref<32x64xi32>
+  return
+}
+
+// -----
+
+func.func @block_product_c4_steps(%s: memref<64x32xf32>, %a: memref<9x64xbf16>, %b: memref<32x64xi32>, %i: index) {
+  %k = arith.constant 48 : index
+  // expected-error@+1 {{'hova_cpu.block_product' op expects a depth that is a multiple of 32, got 48}}
+  hova_cpu.block_product %s[%i, %i], %a[%i, %i], %b[%i, %i] rows %i by %i depth %k columns 32 : memref<64x32xf32>, memref<9x64xbf16>, memref<32x64xi32>
+  return
+}
+
+// -----
+
+func.func @block_product_c5_one_argument(%s: memref<64x32xf32>, %a: memref<9x64xbf16>, %b: memref<32x64xi32>, %i: index) {
+  // expected-error@+1 {{'hova_cpu.block_product' op expects 'meanwhile' with a number of turns and a region of one index}}
+  hova_cpu.block_product %s[%i, %i], %a[%i, %i], %b[%i, %i] rows %i by %i depth %i columns 32 meanwhile(%i) {
+    %k = arith.constant 48 : index
+  } : memref<64x32xf32>, memref<9x64xbf16>, memref<32x64xi32>
+  return
+}

@@ -96,3 +96,15 @@ func.func @moves_rows_by_a_table(%a: memref<9x40xf32>, %b: memref<9x40xf32>, %ro
   hova_cpu.tile_store %t, %b[%i, %i] rows(%rows : memref<1x9xi32>) {columns = 8 : i64} : vector<4x32xf32>, memref<9x40xf32>
   return
 }
+
+// CHECK-LABEL: @multiplies_a_block
+// CHECK: hova_cpu.block_product %{{[a-z0-9_]+}}[%{{[a-z0-9_]+}}, %{{[a-z0-9_]+}}], %{{[a-z0-9_]+}}[%{{[a-z0-9_]+}}, %{{[a-z0-9_]+}}], %{{[a-z0-9_]+}}[%{{[a-z0-9_]+}}, %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}}] rows %{{[a-z0-9_]+}} by %{{[a-z0-9_]+}} depth %{{[a-z0-9_]+}} columns 32 added meanwhile(%{{[a-z0-9_]+}}) {
+// CHECK: memref.prefetch
+// CHECK: } : memref<64x32xf32>, memref<9x64xbf16>, memref<3x32x64xi32>
+func.func @multiplies_a_block(%s: memref<64x32xf32>, %a: memref<9x64xbf16>, %b: memref<3x32x64xi32>, %i: index) {
+  hova_cpu.block_product %s[%i, %i], %a[%i, %i], %b[%i, %i, %i] rows %i by %i depth %i columns 32 added meanwhile(%i) {
+  ^bb0(%turn: index):
+    memref.prefetch %a[%turn, %i], read, locality<2>, data : memref<9x64xbf16>
+  } : memref<64x32xf32>, memref<9x64xbf16>, memref<3x32x64xi32>
+  return
+}

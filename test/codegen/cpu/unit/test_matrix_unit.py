@@ -1,0 +1,240 @@
+# ===- test_matrix_unit.py - Products of bf16 by a matrix unit -------------------=== #
+# SPDX-License-Identifier: Apache-2.0
+"""Programs for a processor with AMX, whose instructions are executed in software where the processor has none (tiles.py). Judges
+are NumPy on integers, of which every sum is exact; the evaluator in float64, from which these programs may not be further away
+than those of the same level without the unit; and the same program on other threads, other rows, other lengths."""
+
+import json
+import re
+import subprocess
+
+import numpy as np
+import pytest
+from safetensors.numpy import save_file
+from tiles import BUILD, HOVA, LEVEL, ROOT, Emulated, build_emulator, has_vectors
+
+EXAMPLES = ROOT / "examples/models"
+needs_vectors = pytest.mark.skipif(not has_vectors(), reason="needs a processor with AVX-512, bf16 and fp16")
+
+
+@pytest.fixture(scope="module")
+def emulator(tmp_path_factory):
+    return build_emulator(tmp_path_factory.mktemp("emulator"))
+
+
+def write(folder, description):
+    path = folder / "model.json"
+    path.write_text(json.dumps({"hova": 1, "name": "m", **description}))
+    return path
+
+
+def save(folder, name, array):
+    path = folder / f"{name}.npy"
+    np.save(path, array)
+    return path
+
+
+def bits(array):
+    return np.ascontiguousarray(array, np.float32).view(np.uint32)
+
+
+# ===-----------------------------------------------------------------------=== #
+# Exact sums
+# ===-----------------------------------------------------------------------=== #
+
+
+@needs_vectors
+@pytest.mark.parametrize(
+    ("rows", "depth", "columns"), [(4, 32, 32), (17, 64, 96), (31, 45, 33), (33, 96, 130), (67, 80, 64), (197, 128, 70), (300, 33, 31 + 64)]
+)
+def test_sums_of_integers_are_exact(rows, depth, columns, emulator, tmp_path):
+    random = np.random.default_rng(rows)
+    x = random.integers(-8, 9, (1, rows, depth)).astype(np.float32)
+    w = random.integers(-8, 9, (depth, columns)).astype(np.float32)
+    b = random.integers(-8, 9, columns).astype(np.float32)
+    layer = {"name": "y", "op": "linear", "input": "x", "width": columns}
+    model = write(tmp_path, {"inputs": {"x": {"shape": [1, rows, depth]}}, "layers": [layer], "outputs": {"y": "y"}})
+    save_file({"y.weight": w, "y.bias": b}, tmp_path / "w.safetensors")
+    program = Emulated(model, tmp_path, emulator, "--weights", tmp_path / "w.safetensors")
+    for threads in (1, 3):
+        counts = program.run(f"--threads={threads}", f"--input={save(tmp_path, 'x', x)}", f"--output-dir={tmp_path}")
+        assert np.array_equal(np.load(tmp_path / "y.npy"), x @ w + b)
+    if threads == 3 or depth < 32:
+        return
+    assert counts["tdpbf16ps"] == products(rows, depth, columns)
+
+
+def products(rows, depth, columns):
+    """Those of two by two tiles, of blocks of 32 rows at most and half strips of 32 columns."""
+    blocks = -(-rows // 32)
+    return 4 * blocks * (depth // 32) * -(-columns // 32)
+
+
+@needs_vectors
+def test_as_many_products_as_blocks_have(emulator, tmp_path):
+    layer = {"name": "y", "op": "linear", "input": "x", "width": 96}
+    model = write(tmp_path, {"inputs": {"x": {"shape": [1, 197, 128]}}, "layers": [layer], "outputs": {"y": "y"}})
+    counts = Emulated(model, tmp_path, emulator).run("--threads=1", "--random-inputs=1")
+    assert counts["tdpbf16ps"] == products(197, 128, 96)
+    # Each loads an operand's tiles for two products, and the sums leave once.
+    assert counts["tileloadd"] == counts["tileloaddt1"] == counts["tdpbf16ps"] / 2
+    assert counts["tilestored"] == counts["tilezero"] == counts["tdpbf16ps"] / 4
+    # A function configures its tiles once for each call.
+    assert counts["ldtilecfg"] == counts["tilerelease"] == 1
+
+
+# ===-----------------------------------------------------------------------=== #
+# Models
+# ===-----------------------------------------------------------------------=== #
+
+
+def block(tokens, width, heads, batch=2, **attention):
+    """An attention beside its residual, a norm and a feed-forward."""
+    return {
+        "inputs": {"x": {"shape": [batch, tokens, width]}},
+        "layers": [
+            {"name": "a", "op": "multi_head_attention", "input": "x", "heads": heads, **attention},
+            {"name": "r", "op": "add", "inputs": ["x", "a"]},
+            {"name": "n", "op": "layer_norm", "input": "r"},
+            {"name": "f", "op": "feed_forward", "input": "n", "hidden": 100, "activation": "gelu_erf"},
+        ],
+        "outputs": {"a": "a", "y": "f"},
+    }
+
+
+MODELS = {
+    "whole tiles": block(64, 128, 4),
+    "rows in even tiles": block(77, 128, 2),
+    "few rows": block(5, 64, 2, batch=3),
+    "heads of 48 channels": block(50, 96, 2),
+    "heads of 33 channels": block(33, 66, 2, batch=1),
+    "a head of 96 channels": block(40, 96, 1),
+    "a causal mask": block(101, 64, 2, causal=True),
+    "a window": block(90, 64, 2, keep="abs(query - key) <= 9"),
+    "a score": block(70, 64, 2, score="0.125 * score - 0.01 * abs(query - key)"),
+    "no softmax": block(45, 64, 2, score="max(score, 0) / 8", normalize="sum"),
+    "shared keys": block(48, 128, 4, key_value_heads=2),
+    "a memory": block(41, 64, 2, memory=7),
+    "blocks of keys": block(256, 64, 2, batch=1, kind="bigbird", block_size=32, random_blocks=1),
+}
+
+
+def error(output, reference):
+    return np.sqrt(np.mean((output.astype(np.float64) - reference) ** 2))
+
+
+@needs_vectors
+@pytest.mark.parametrize("name", MODELS)
+def test_errors_are_those_of_vectors(name, emulator, tmp_path):
+    model = write(tmp_path, MODELS[name])
+    shape = MODELS[name]["inputs"]["x"]["shape"]
+    x = np.random.default_rng(1).standard_normal(shape).astype(np.float32)
+    inputs = f"--input={save(tmp_path, 'x', x)}"
+    program = Emulated(model, tmp_path, emulator)
+    folders = {kind: tmp_path / kind for kind in ("reference", "vectors", "one", "three")}
+    subprocess.run([HOVA, "evaluate", model, "--quiet", inputs, f"--output-dir={folders['reference']}"], check=True)
+    program.run_plain(inputs, f"--output-dir={folders['vectors']}")
+    counts = program.run(inputs, "--threads=1", f"--output-dir={folders['one']}")
+    assert counts["tdpbf16ps"] > 0
+    program.run(inputs, "--threads=3", f"--output-dir={folders['three']}")
+    for output in ("a", "y"):
+        found = {kind: np.load(folder / f"{output}.npy") for kind, folder in folders.items()}
+        assert np.array_equal(bits(found["one"]), bits(found["three"]))
+        assert error(found["one"], found["reference"]) <= 1.1 * error(found["vectors"], found["reference"]) + 1e-6
+
+
+@needs_vectors
+def test_an_item_does_not_depend_on_its_place(emulator, tmp_path):
+    items = np.random.default_rng(2).standard_normal((3, 77, 128)).astype(np.float32)
+    items[1] = np.nan
+    results = {}
+    for batch in (1, 3):
+        folder = tmp_path / str(batch)
+        folder.mkdir()
+        program = Emulated(write(folder, block(77, 128, 2, batch=batch)), folder, emulator)
+        program.run(f"--input={save(folder, 'x', items[:batch])}", f"--output-dir={folder}")
+        results[batch] = np.load(folder / "y.npy")
+    assert np.isfinite(results[1]).all() and np.isnan(results[3][1]).all() and np.isfinite(results[3][2]).all()
+    assert np.array_equal(bits(results[1][0]), bits(results[3][0]))
+
+
+@needs_vectors
+def test_lengths_have_the_bits_of_their_programs(emulator, tmp_path):
+    """Of a program for all of them: items side by side, and rows after the last that are no numbers."""
+    description = {"parameters": {"length": 40, "batch": 2}, **block("length", 64, 2, batch="batch")}
+    model = write(tmp_path, description)
+    (tmp_path / "ranged").mkdir()
+    ranged = Emulated(model, tmp_path / "ranged", emulator, "--set", "length=1..70", "--set", "batch=1..3")
+    for length, batch in [(4, 1), (5, 3), (16, 1), (17, 2), (33, 1), (64, 2), (70, 3)]:
+        folder = tmp_path / f"{length}x{batch}"
+        folder.mkdir()
+        fixed = Emulated(model, folder, emulator, "--set", f"length={length}", "--set", f"batch={batch}")
+        x = np.random.default_rng(length).standard_normal((batch, length, 64)).astype(np.float32)
+        inputs = f"--input={save(folder, 'x', x)}"
+        fixed.run(inputs, f"--output-dir={folder}/fixed")
+        ranged.run(inputs, "--threads=2", f"--output-dir={folder}/ranged")
+        for output in ("a", "y"):
+            both = [np.load(folder / kind / f"{output}.npy") for kind in ("fixed", "ranged")]
+            assert np.array_equal(*map(bits, both)), (length, batch, output)
+
+
+# ===-----------------------------------------------------------------------=== #
+# Code and reports, on any processor
+# ===-----------------------------------------------------------------------=== #
+
+
+def text_of(kind, model, *words):
+    done = subprocess.run(
+        [HOVA, "compile", model, "--dtype=bf16", f"--march={LEVEL}", "--quiet", f"--emit={kind}", "-o", "-", *words],
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    return done.stdout
+
+
+def functions_of(assembly):
+    for part in re.split(r"^(?=kernel\S*:)", assembly, flags=re.MULTILINE)[1:]:
+        yield part.split(":", 1)[0], part
+
+
+@pytest.mark.parametrize("optimization", (0, 2))
+@pytest.mark.parametrize("name", ("minilm_l6", "tnt_s"))
+def test_no_tile_is_spilled(name, optimization):
+    assembly = text_of("asm", EXAMPLES / f"{name}.json", f"-O{optimization}")
+    assert "1024-byte" not in assembly
+    found = 0
+    for function, code in functions_of(assembly):
+        if "tdpbf16ps" in code:
+            found += 1
+            assert len(re.findall(r"\tldtilecfg\t", code)) == 1, function
+    assert found > 0
+
+
+def test_a_second_height_would_be_seen(tmp_path):
+    """What the test above looks for is there where a function has tiles of two heights."""
+    module = """
+func.func private @kernel_two(%a: memref<64x64xbf16>, %b: memref<32x64xi32>, %s: memref<64x32xf32>, %scratch: memref<64xi8>, %n: index, %h: index) {
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %m = arith.addi %h, %n : index
+  scf.for %i = %c0 to %n step %h {
+    hova_cpu.block_product %s[%c0, %c0], %a[%i, %c0], %b[%c0, %c0] rows %h by %h depth %c64 columns 32
+        : memref<64x32xf32>, memref<64x64xbf16>, memref<32x64xi32>
+    hova_cpu.block_product %s[%i, %c0], %a[%c0, %c0], %b[%c0, %c0] rows %m by %m depth %c64 columns 32
+        : memref<64x32xf32>, memref<64x64xbf16>, memref<32x64xi32>
+  }
+  return
+}"""
+    (tmp_path / "two.mlir").write_text(module)
+    lowered = subprocess.run(
+        [BUILD / "bin/hova-opt", tmp_path / "two.mlir", "--hova-lower-block-products"], capture_output=True, text=True, check=True
+    ).stdout
+    heights = set(re.findall(r"tilezero.internal\"\((%\w+),", lowered))
+    assert len(heights) == 2
+
+
+def test_the_reason_is_reported(tmp_path):
+    model = write(tmp_path, block(3, 64, 2, batch=1))
+    done = subprocess.run(
+        [HOVA, "explain", model, "--dtype=bf16", f"--march={LEVEL}"], capture_output=True, text=True, check=True
+    )
+    assert "3 rows are faster in vectors than by the matrix unit" in done.stdout.replace("\n", " ")
