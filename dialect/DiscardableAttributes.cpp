@@ -37,13 +37,19 @@ bool isPair(Attribute value) {
 }
 bool isRanges(Attribute value) {
   auto numbers = dyn_cast<DenseI64ArrayAttr>(value);
-  return numbers && numbers.size() == 4 && numbers[0] >= 1 &&
-         numbers[0] <= numbers[1] && numbers[2] >= 1 &&
-         numbers[2] <= numbers[3];
+  if (!numbers || (numbers.size() != 4 && numbers.size() != 6)) {
+    return false;
+  }
+  for (int64_t i = 0; i < numbers.size(); i += 2) {
+    if (numbers[i] < 1 || numbers[i] > numbers[i + 1]) {
+      return false;
+    }
+  }
+  return true;
 }
 bool isExtent(Attribute value) {
   auto text = dyn_cast<StringAttr>(value);
-  return text && (text.getValue() == "items" || text.getValue() == "tokens");
+  return text && hova::extentNamed(text.getValue()) != hova::Extent::fixed;
 }
 bool isRange(Attribute value) {
   auto numbers = dyn_cast<DenseI64ArrayAttr>(value);
@@ -160,6 +166,7 @@ struct Row {
 
 constexpr StringLiteral kFunction = "a function";
 constexpr StringLiteral kNumberForm = "to be a number of 64 bits";
+constexpr StringLiteral kExtentForm = "to be items, tokens or other_tokens";
 constexpr StringLiteral kRowsForm =
     "to be -1 or the number of a row table for each value";
 
@@ -171,11 +178,12 @@ constexpr Row rows[] = {
     {"hova.tables", isNumbers, "to be the tables of the code",
      "builtin.module"},
     {hova::kRangesAttr, isRanges,
-     "to be the least and the largest number of items, and of tokens",
+     "to be the least and the largest number of items, of tokens, and perhaps "
+     "of other tokens",
      kFunction},
     {hova::kRangeNamesAttr, isListOf<isText>,
      "to be the names of the ranges of items and of tokens", kFunction},
-    {"hova.extent", isExtent, "to be items or tokens", "hova.launch"},
+    {hova::kExtentAttr, isExtent, kExtentForm, "hova.launch"},
     {"hova.arena_bytes", isNumber, kNumberForm, kFunction},
     {"hova.image_bytes", isNumber, kNumberForm, kFunction},
     {"hova.table_bytes", isNumber, kNumberForm, kFunction},
@@ -209,11 +217,13 @@ constexpr Row rows[] = {
 
 constexpr Row inputRows[] = {
     {"hova.name", isText, "to be the name of an input"},
+    {hova::kExtentAttr, isExtent, kExtentForm},
     {"hova.range", isRange,
      "to be the least number and one above the largest"}};
 
 constexpr Row resultRows[] = {
-    {"hova.name", isText, "to be the name of an output"}};
+    {"hova.name", isText, "to be the name of an output"},
+    {hova::kExtentAttr, isExtent, kExtentForm}};
 
 bool stands(Operation *op, const Row &row) {
   return row.on.empty() || op->getName().getStringRef() == row.on ||

@@ -7,6 +7,21 @@ using namespace mlir;
 
 namespace hova {
 
+/// In the order of Extent.
+static constexpr StringLiteral extentNames[] = {"", "items", "tokens",
+                                                "other_tokens"};
+
+StringRef nameOf(Extent extent) {
+  return extentNames[static_cast<size_t>(extent)];
+}
+
+Extent extentNamed(StringRef name) {
+  auto found = llvm::find(extentNames, name);
+  return found == std::end(extentNames)
+             ? Extent::fixed
+             : static_cast<Extent>(found - std::begin(extentNames));
+}
+
 std::optional<SequenceRanges> SequenceRanges::readFrom(Operation *op) {
   auto function = dyn_cast<FunctionOpInterface>(op);
   function = function ? function : op->getParentOfType<FunctionOpInterface>();
@@ -16,7 +31,12 @@ std::optional<SequenceRanges> SequenceRanges::readFrom(Operation *op) {
   if (!numbers) {
     return std::nullopt;
   }
-  return SequenceRanges{numbers[0], numbers[1], numbers[2], numbers[3]};
+  SequenceRanges ranges{numbers[0], numbers[1], numbers[2], numbers[3]};
+  if (numbers.size() > 4) {
+    ranges.leastOtherTokens = numbers[4];
+    ranges.otherTokens = numbers[5];
+  }
+  return ranges;
 }
 
 std::optional<SequenceRanges> SequenceRanges::ofTokens(Operation *op) {
@@ -25,8 +45,11 @@ std::optional<SequenceRanges> SequenceRanges::ofTokens(Operation *op) {
 }
 
 Attribute SequenceRanges::asAttribute(MLIRContext *context) const {
-  return DenseI64ArrayAttr::get(context,
-                                {leastItems, items, leastTokens, tokens});
+  SmallVector<int64_t> numbers = {leastItems, items, leastTokens, tokens};
+  if (haveOtherTokens()) {
+    numbers.append({leastOtherTokens, otherTokens});
+  }
+  return DenseI64ArrayAttr::get(context, numbers);
 }
 
 MemRefType SequenceRanges::tableType(MLIRContext *context) const {
@@ -34,30 +57,56 @@ MemRefType SequenceRanges::tableType(MLIRContext *context) const {
 }
 
 SmallVector<int32_t> SequenceRanges::makeLargestTable() const {
-  SmallVector<int32_t> table(countWords());
-  table[kItems] = items;
-  table[kRows] = countRows();
-  for (int64_t item = 0; item <= items; ++item) {
-    table[kFirstRows + item] = item * tokens;
+  SmallVector<int32_t> words(countWords());
+  for (Extent extent : {Extent::tokens, Extent::otherTokens}) {
+    if (extent == Extent::otherTokens && !haveOtherTokens()) {
+      break;
+    }
+    int32_t *table = words.data() + placeOfTable(extent);
+    int64_t length = tokensOf(extent), rows = countRows(extent);
+    table[kItems] = items;
+    table[kRows] = rows;
+    for (int64_t item = 0; item <= items; ++item) {
+      table[kFirstRows + item] = item * length;
+    }
+    for (int64_t row = 0; row < rows; ++row) {
+      table[placeOfPositions() + row] = row % length;
+    }
   }
-  for (int64_t row = 0; row < countRows(); ++row) {
-    table[placeOfPositions() + row] = row % tokens;
+  return words;
+}
+
+bool SequenceRanges::mayBe(Type type, Extent extent) const {
+  auto shaped = cast<ShapedType>(type);
+  ArrayRef<int64_t> shape = shaped.getShape();
+  if (!areTokens(extent)) {
+    return extentOf(type) == extent;
   }
-  return table;
+  bool isThere = extent == Extent::tokens || haveOtherTokens();
+  return haveTokens() && isThere && shape.size() >= 2 && shape[0] == items &&
+         shape[1] == tokensOf(extent) &&
+         (shape.size() == 3 || shaped.getElementType().isInteger());
 }
 
 Extent SequenceRanges::extentOf(Type type) const {
-  auto shaped = cast<ShapedType>(type);
-  ArrayRef<int64_t> shape = shaped.getShape();
+  ArrayRef<int64_t> shape = cast<ShapedType>(type).getShape();
   if (!haveTokens()) {
     return shape.size() > 1 && shape[0] % items == 0 ? Extent::items
                                                      : Extent::fixed;
   }
-  bool hasTokens = shape.size() >= 2 && shape[0] == items && shape[1] == tokens;
-  if (hasTokens && (shape.size() == 3 || shaped.getElementType().isInteger())) {
-    return Extent::tokens;
+  for (Extent extent : {Extent::tokens, Extent::otherTokens}) {
+    if (mayBe(type, extent)) {
+      return extent;
+    }
   }
   return shape.size() == 2 && shape[0] == items ? Extent::items : Extent::fixed;
+}
+
+Extent SequenceRanges::extentOfArgument(FunctionOpInterface main,
+                                        unsigned number) const {
+  auto name = main.getArgAttrOfType<StringAttr>(number, kExtentAttr);
+  return name ? extentNamed(name.getValue())
+              : extentOf(main.getArgument(number).getType());
 }
 
 } // namespace hova

@@ -49,6 +49,7 @@ private:
   /// Null, with `mistake`, where the builder was wrong.
   Operation *build(const ProgramOperation &op, Location loc);
   void fail(const ProgramOperation &op, const Twine &why);
+  SequenceRanges writeRanges(func::FuncOp main);
   /// Says for which sizes the program is; false, with `mistake`, where it has
   /// an operation that can be for one alone.
   bool setRanges(ImportedProgram &imported);
@@ -218,15 +219,46 @@ Operation *Importer::build(const ProgramOperation &op, Location loc) {
   return built;
 }
 
-bool Importer::setRanges(ImportedProgram &imported) {
-  const auto &[items, length] = *program.sequences;
+/// Says of which tokens outputs are, where there are two ranges of them.
+static void setExtentsOfResults(func::FuncOp main,
+                                const SequenceRanges &ranges) {
+  Operation *end = main.getBody().front().getTerminator();
+  for (OpOperand &output : end->getOpOperands()) {
+    Extent extent =
+        ranges.haveOtherTokens() ? extentOf(output.get()) : Extent::fixed;
+    if (extent != Extent::fixed) {
+      main.setResultAttr(output.getOperandNumber(), kExtentAttr,
+                         StringAttr::get(main.getContext(), nameOf(extent)));
+    }
+  }
+}
+
+/// Writes the sizes that `main` is for, and which tokens its inputs have.
+SequenceRanges Importer::writeRanges(func::FuncOp main) {
+  const auto &[items, length, otherLength] = *program.sequences;
   SequenceRanges ranges{items.least, items.most, length.least, length.most};
-  auto main = imported.module->lookupSymbol<func::FuncOp>("main");
+  SmallVector<StringRef> names = {items.name, length.name};
+  if (otherLength) {
+    ranges.leastOtherTokens = otherLength->least;
+    ranges.otherTokens = otherLength->most;
+    names.push_back(otherLength->name);
+    for (auto [number, input] : llvm::enumerate(program.inputs)) {
+      StringRef extent =
+          nameOf(input.hasOtherTokens ? Extent::otherTokens : Extent::tokens);
+      main.setArgAttr(number, kExtentAttr, builder.getStringAttr(extent));
+    }
+  }
   main->setAttr(kRangesAttr, ranges.asAttribute(builder.getContext()));
-  main->setAttr(kRangeNamesAttr,
-                builder.getStrArrayAttr({items.name, length.name}));
+  main->setAttr(kRangeNamesAttr, builder.getStrArrayAttr(names));
+  return ranges;
+}
+
+bool Importer::setRanges(ImportedProgram &imported) {
+  auto main = imported.module->lookupSymbol<func::FuncOp>("main");
+  SequenceRanges ranges = writeRanges(main);
   std::optional<RangeMistake> wrong = findRangeMistake(main);
   if (!wrong) {
+    setExtentsOfResults(main, ranges);
     return true;
   }
   auto found = llvm::find(imported.operations, wrong->op);

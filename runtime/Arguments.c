@@ -9,6 +9,11 @@
 #include <stdio.h>
 #include <string.h>
 
+/// Axes that an extent is said of.
+static int32_t axes_of(int32_t extent) {
+  return extent == HOVA_OTHER_TOKENS ? 2 : extent;
+}
+
 /// Whether name, type and shape of an input or output can be what a compiler
 /// emitted.
 static bool info_is_valid(const hova_tensor_info *info) {
@@ -16,7 +21,8 @@ static bool info_is_valid(const hova_tensor_info *info) {
   return info->name && info->dtype >= 0 && info->dtype <= HOVA_BOOL &&
          info->rank >= 0 && info->rank <= HOVA_MAX_RANK &&
          (info->dims || info->rank == 0) && info->extent >= HOVA_FIXED &&
-         info->extent <= HOVA_TOKENS && info->rank >= info->extent &&
+         info->extent <= HOVA_OTHER_TOKENS &&
+         info->rank >= axes_of(info->extent) &&
          hova_count_elements(info->rank, info->dims, &count) &&
          !__builtin_mul_overflow(
              count, hova_element_bytes((hova_element)info->dtype), &bytes);
@@ -27,7 +33,11 @@ static bool ranges_are_valid(const hova_ranges *ranges) {
   return ranges->least_items >= 1 && ranges->least_tokens >= 1 &&
          ranges->least_items <= ranges->most_items &&
          ranges->least_tokens <= ranges->most_tokens &&
-         ranges->most_items <= INT32_MAX / ranges->most_tokens;
+         ranges->most_items <= INT32_MAX / ranges->most_tokens &&
+         (ranges->most_other_tokens == 0 ||
+          (ranges->least_other_tokens >= 1 &&
+           ranges->least_other_tokens <= ranges->most_other_tokens &&
+           ranges->most_items <= INT32_MAX / ranges->most_other_tokens));
 }
 
 uint64_t hova_info_count(const hova_tensor_info *info) {

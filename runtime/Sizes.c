@@ -8,12 +8,13 @@
 int32_t hova_dims_of_run(const hova_tensor_info *info, const hova_sizes *sizes,
                          int64_t dims[HOVA_MAX_RANK]) {
   int32_t rank = 0, axis = 0;
-  if (sizes->rows && info->extent == HOVA_TOKENS) {
+  bool is_other = info->extent == HOVA_OTHER_TOKENS;
+  if (sizes->rows && (is_other || info->extent == HOVA_TOKENS)) {
     if (sizes->lengths) {
-      dims[rank++] = sizes->rows;
+      dims[rank++] = is_other ? sizes->other_rows : sizes->rows;
     } else {
       dims[rank++] = sizes->items;
-      dims[rank++] = sizes->tokens;
+      dims[rank++] = is_other ? sizes->other_tokens : sizes->tokens;
     }
     axis = 2;
   } else if (sizes->rows && info->extent == HOVA_ITEMS) {
@@ -71,6 +72,9 @@ int hova_format_range_shape(char *text, size_t size,
     } else if (ranges && axis == 1 && info->extent == HOVA_TOKENS) {
       least = ranges->least_tokens;
       most = ranges->most_tokens;
+    } else if (ranges && axis == 1 && info->extent == HOVA_OTHER_TOKENS) {
+      least = ranges->least_other_tokens;
+      most = ranges->most_other_tokens;
     }
     written = format_range(text + length, size - length, least, most);
   }
@@ -93,42 +97,78 @@ static hova_status check_one(const char *what, const char *name, int64_t size,
 }
 
 hova_status hova_check_sizes(const hova_program *program, int64_t items,
-                             int64_t tokens, hova_error *error) {
+                             int64_t tokens, int64_t other_tokens,
+                             hova_error *error) {
   const hova_ranges *ranges = program->ranges;
   hova_status status =
       check_one("items", ranges->items, items, ranges->least_items,
                 ranges->most_items, error);
+  if (status == HOVA_OK) {
+    status = check_one("tokens in an item", ranges->tokens, tokens,
+                       ranges->least_tokens, ranges->most_tokens, error);
+  }
   return status == HOVA_OK
-             ? check_one("tokens in an item", ranges->tokens, tokens,
-                         ranges->least_tokens, ranges->most_tokens, error)
+             ? check_one("tokens in the second sequence of an item",
+                         ranges->other_tokens, other_tokens,
+                         ranges->least_other_tokens, ranges->most_other_tokens,
+                         error)
              : status;
+}
+
+bool hova_same_sizes(const hova_sizes *a, const hova_sizes *b) {
+  return !a->lengths && !b->lengths && a->items == b->items &&
+         a->tokens == b->tokens && a->other_tokens == b->other_tokens;
 }
 
 /// Of items that are side by side.
 static hova_status add_lengths(const hova_program *program,
                                const int32_t *lengths, int64_t items,
                                hova_sizes *sizes, hova_error *error) {
-  if (!program->ranges) {
+  const hova_ranges *ranges = program->ranges;
+  if (!ranges) {
     return hova_fail(error, HOVA_REJECTED,
                      "program '%s' takes no lengths: its shapes are fixed",
                      program->name);
   }
-  if (program->ranges->least_tokens == program->ranges->most_tokens) {
+  if (ranges->least_tokens == ranges->most_tokens &&
+      ranges->least_other_tokens == ranges->most_other_tokens) {
     return hova_fail(error, HOVA_REJECTED,
                      "program '%s' takes no lengths: all items have one shape",
                      program->name);
   }
   // The number of items is checked before any of them is read.
-  hova_status status =
-      hova_check_sizes(program, items, program->ranges->most_tokens, error);
+  hova_status status = hova_check_sizes(program, items, ranges->most_tokens,
+                                        ranges->most_other_tokens, error);
+  const int32_t *others =
+      ranges->most_other_tokens && status == HOVA_OK ? lengths + items : NULL;
   sizes->lengths = lengths;
+  sizes->other_lengths = others;
   sizes->items = items;
   for (int64_t i = 0; i < items && status == HOVA_OK; ++i) {
-    status = hova_check_sizes(program, items, lengths[i], error);
+    int64_t other = others ? others[i] : 0;
+    status = hova_check_sizes(program, items, lengths[i], other, error);
     sizes->rows += lengths[i];
     sizes->tokens = lengths[i] > sizes->tokens ? lengths[i] : sizes->tokens;
+    sizes->other_rows += other;
+    sizes->other_tokens =
+        other > sizes->other_tokens ? other : sizes->other_tokens;
   }
   return status;
+}
+
+/// The first input with this extent, or (HOVA_FIXED) with any but a fixed one;
+/// null: there is none.
+static const hova_tensor *find_input(const hova_program *program,
+                                     const hova_tensor *inputs, int32_t extent,
+                                     const hova_tensor_info **info) {
+  for (uint32_t i = 0; i < program->num_inputs; ++i) {
+    *info = &program->inputs[i];
+    int32_t found = (*info)->extent;
+    if (extent == HOVA_FIXED ? found != HOVA_FIXED : found == extent) {
+      return &inputs[i];
+    }
+  }
+  return NULL;
 }
 
 hova_status hova_find_sizes(const hova_program *program,
@@ -139,54 +179,82 @@ hova_status hova_find_sizes(const hova_program *program,
   if (lengths) {
     return add_lengths(program, lengths, items, sizes, error);
   }
-  for (uint32_t i = 0; program->ranges && inputs && i < program->num_inputs;
-       ++i) {
-    const hova_tensor_info *info = &program->inputs[i];
-    if (info->extent == HOVA_FIXED) {
-      continue;
+  const hova_ranges *ranges = program->ranges;
+  if (!ranges || !inputs) {
+    return HOVA_OK;
+  }
+  // Of what no input has, there is a fixed number.
+  hova_sizes of_run = {
+      0, ranges->most_tokens, 0, NULL, ranges->most_other_tokens, 0, NULL};
+  const int32_t extents[] = {HOVA_FIXED, HOVA_TOKENS, HOVA_OTHER_TOKENS};
+  int64_t *found[] = {&of_run.items, &of_run.tokens, &of_run.other_tokens};
+  for (int i = 0; i < 3; ++i) {
+    const hova_tensor_info *info = NULL;
+    const hova_tensor *input = find_input(program, inputs, extents[i], &info);
+    if (i == 0 && !input) {
+      return HOVA_OK;
     }
-    if (inputs[i].ndim != info->rank || !inputs[i].shape) {
-      break; // the shape is wrong in any case, which the caller finds out
+    // What is wrong with such a shape, the caller finds out.
+    if (input && (input->ndim != info->rank || !input->shape)) {
+      return HOVA_OK;
     }
-    sizes->items = inputs[i].shape[0];
-    // Of [items, columns] only where tokens are a fixed number.
-    sizes->tokens = info->extent == HOVA_TOKENS ? inputs[i].shape[1]
-                                                : program->ranges->most_tokens;
     hova_error wrong = {HOVA_OK, ""};
-    if (hova_check_sizes(program, sizes->items, sizes->tokens, &wrong) !=
-        HOVA_OK) {
-      *sizes = (hova_sizes){0};
+    if (input) {
+      *found[i] = input->shape[i == 0 ? 0 : 1];
+    }
+    if (hova_check_sizes(program, of_run.items, of_run.tokens,
+                         of_run.other_tokens, &wrong) != HOVA_OK) {
       return hova_fail(error, HOVA_REJECTED, "input '%s' %s", info->name,
                        wrong.text);
     }
-    sizes->rows = sizes->items * sizes->tokens;
-    break;
   }
+  of_run.rows = of_run.items * of_run.tokens;
+  of_run.other_rows = of_run.items * of_run.other_tokens;
+  *sizes = of_run;
   return HOVA_OK;
 }
 
 /// Where the parts of the table begin, as kernels know it (dialect/Ranges.h).
 enum { ITEMS = 0, ROWS = 1, FIRST_ROWS = 2 };
 
-uint64_t hova_sequence_words(const hova_ranges *ranges) {
+/// Words of the table of items that have so many tokens at most.
+static uint64_t words_of(const hova_ranges *ranges, int64_t most_tokens) {
   return FIRST_ROWS + (uint64_t)ranges->most_items + 1 +
-         (uint64_t)ranges->most_items * (uint64_t)ranges->most_tokens;
+         (uint64_t)ranges->most_items * (uint64_t)most_tokens;
+}
+
+uint64_t hova_sequence_words(const hova_ranges *ranges) {
+  uint64_t others = ranges->most_other_tokens
+                        ? words_of(ranges, ranges->most_other_tokens)
+                        : 0;
+  return words_of(ranges, ranges->most_tokens) + others;
+}
+
+/// The table of one sequence of each item: of `tokens`, or as `lengths` says.
+static void write_table(const hova_ranges *ranges, int64_t items, int64_t rows,
+                        int64_t tokens, const int32_t *lengths,
+                        int32_t *table) {
+  int32_t *firsts = table + FIRST_ROWS;
+  int32_t *positions = firsts + ranges->most_items + 1;
+  int32_t row = 0;
+  table[ITEMS] = (int32_t)items;
+  table[ROWS] = (int32_t)rows;
+  for (int64_t item = 0; item <= ranges->most_items; ++item) {
+    firsts[item] = row;
+    int64_t count = item >= items ? 0 : lengths ? lengths[item] : tokens;
+    for (int32_t position = 0; position < count; ++position) {
+      positions[row++] = position;
+    }
+  }
 }
 
 void hova_write_sequences(const hova_ranges *ranges, const hova_sizes *sizes,
                           int32_t *table) {
-  int32_t *firsts = table + FIRST_ROWS;
-  int32_t *positions = firsts + ranges->most_items + 1;
-  int32_t row = 0;
-  table[ITEMS] = (int32_t)sizes->items;
-  table[ROWS] = (int32_t)sizes->rows;
-  for (int64_t item = 0; item <= ranges->most_items; ++item) {
-    firsts[item] = row;
-    int64_t count = item >= sizes->items ? 0
-                    : sizes->lengths     ? sizes->lengths[item]
-                                         : sizes->tokens;
-    for (int32_t position = 0; position < count; ++position) {
-      positions[row++] = position;
-    }
+  write_table(ranges, sizes->items, sizes->rows, sizes->tokens, sizes->lengths,
+              table);
+  if (ranges->most_other_tokens) {
+    write_table(ranges, sizes->items, sizes->other_rows, sizes->other_tokens,
+                sizes->other_lengths,
+                table + words_of(ranges, ranges->most_tokens));
   }
 }

@@ -23,7 +23,15 @@ typedef struct hova_sizes {
   int64_t rows;   ///< tokens of all items together
   /// Of each item where they are side by side; null: all have `tokens`.
   const int32_t *lengths;
+  /// The same of the second sequences; 0 and null where there are none.
+  int64_t other_tokens;
+  int64_t other_rows;
+  const int32_t *other_lengths;
 } hova_sizes;
+
+/// Whether two runs of one program have the same sizes, as far as numbers tell:
+/// never where items are side by side.
+bool hova_same_sizes(const hova_sizes *a, const hova_sizes *b);
 
 /// The shape that an input or output has in a run: `dims`, of which it returns
 /// how many there are.
@@ -41,17 +49,20 @@ int hova_format_range_shape(char *text, size_t size,
                             const hova_program *program,
                             const hova_tensor_info *info);
 
-/// Finds the sizes of a run by its first input whose axes are ranges, and
-/// checks them against those of the program. With `lengths`, of `items` items,
-/// by them. `sizes` are zero where the program has no ranges.
+/// Finds the sizes of a run by its first input whose axes are ranges, and of
+/// second sequences by the first that has them, and checks them against those
+/// of the program. With `lengths`, of `items` items, by them. `sizes` are zero
+/// where the program has no ranges.
 hova_status hova_find_sizes(const hova_program *program,
                             const hova_tensor *inputs, const int32_t *lengths,
                             int64_t items, hova_sizes *sizes,
                             hova_error *error);
 
-/// Whether `items` items of `tokens` tokens are in the ranges of the program.
+/// Whether `items` items of `tokens` tokens, and of `other_tokens` in a second
+/// sequence, are in the ranges of the program.
 hova_status hova_check_sizes(const hova_program *program, int64_t items,
-                             int64_t tokens, hova_error *error);
+                             int64_t tokens, int64_t other_tokens,
+                             hova_error *error);
 
 /// What a table of sequences has, in integers of 32 bits, and what a run writes
 /// into it (`hova.sequence_buffer`).

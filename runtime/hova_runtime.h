@@ -29,7 +29,7 @@ extern "C" {
 #endif
 
 /// Raised whenever a struct below changes.
-#define HOVA_ABI_VERSION 11
+#define HOVA_ABI_VERSION 12
 
 //===----------------------------------------------------------------------===//
 // Status and tensors
@@ -117,17 +117,21 @@ struct hova_team;
 /// What the first axes of an input or output are in a program with ranges.
 enum hova_extent {
   HOVA_FIXED = 0,
-  HOVA_ITEMS = 1,  ///< [items, ...]
-  HOVA_TOKENS = 2, ///< [items, tokens, ...]
+  HOVA_ITEMS = 1,        ///< [items, ...]
+  HOVA_TOKENS = 2,       ///< [items, tokens, ...]
+  HOVA_OTHER_TOKENS = 3, ///< [items, tokens of the second range, ...]
 };
 
 /// The sizes that a program may be run with. A size that is fixed has one
-/// value.
+/// value. An item may have a second sequence of tokens, as a sentence has its
+/// translation.
 typedef struct hova_ranges {
   int64_t least_items, most_items;
   int64_t least_tokens, most_tokens; ///< of each item
+  /// Of its second sequence; 0 where there is none.
+  int64_t least_other_tokens, most_other_tokens;
   /// The parameters of the description that they are; null where one is fixed.
-  const char *items, *tokens;
+  const char *items, *tokens, *other_tokens;
 } hova_ranges;
 
 /// An input or output: dense, row-major, aligned to its element.
@@ -584,14 +588,17 @@ hova_status hova_create(const hova_program *program,
 /// that have to be checked are copied from the device, for which the run waits.
 ///
 /// A program with ranges takes any number of items and tokens in them: the
-/// first input says which, and all tensors have them. What an item becomes
-/// depends on its own tokens alone.
+/// first input says which, and all tensors have them; of a second sequence the
+/// first input that has its tokens. What an item becomes depends on its own
+/// tokens alone.
 hova_status hova_run(hova_context *context, const hova_tensor *inputs,
                      const hova_tensor *outputs);
 
 /// The same of a program with ranges whose items have `lengths[i]` tokens and
 /// stand side by side: tensors of tokens are [all tokens, ...] in the place of
-/// [items, tokens, ...], and nothing is padded.
+/// [items, tokens, ...], and nothing is padded. Where items have a second
+/// sequence, `lengths` has `2 * items` numbers: those of the first sequences,
+/// and then, from `lengths[items]` on, those of the second.
 hova_status hova_run_packed(hova_context *context, const int32_t *lengths,
                             int64_t items, const hova_tensor *inputs,
                             const hova_tensor *outputs);

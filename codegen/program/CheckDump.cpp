@@ -10,6 +10,7 @@
 #include "codegen/program/CheckDump.h"
 #include "codegen/Passes.h"
 #include "codegen/Pipeline.h"
+#include "dialect/Ranges.h"
 #include "dialect/Shapes.h"
 #include "dialect/Storage.h"
 #include "dialect/program/ProgramOps.h"
@@ -141,7 +142,8 @@ LogicalResult DumpCheck::checkLabels(ArrayRef<DictionaryAttr> labels) {
   }
   for (auto [index, pair] : llvm::enumerate(llvm::zip_equal(labels, present))) {
     auto [label, given] = pair;
-    for (StringRef name : {"hova.name", "hova.range"}) {
+    for (StringRef name : {StringRef("hova.name"), StringRef("hova.range"),
+                           StringRef(kExtentAttr)}) {
       Attribute expected = label ? label.get(name) : Attribute();
       Attribute found = given ? given.get(name) : Attribute();
       if (expected != found) {

@@ -33,12 +33,24 @@ static hova_dtype dtypeOf(Type element) {
 }
 
 /// What the first axes of an input or output are.
-static int32_t extentOf(func::FuncOp main, RankedTensorType type) {
+static int32_t extentOf(func::FuncOp main, int64_t index,
+                        RankedTensorType type) {
   std::optional<SequenceRanges> ranges = SequenceRanges::readFrom(main);
-  Extent extent = ranges ? ranges->extentOf(type) : Extent::fixed;
-  return extent == Extent::tokens  ? HOVA_TOKENS
-         : extent == Extent::items ? HOVA_ITEMS
-                                   : HOVA_FIXED;
+  auto name = main.getArgAttrOfType<StringAttr>(index, kExtentAttr);
+  Extent extent = name     ? extentNamed(name.getValue())
+                  : ranges ? ranges->extentOf(type)
+                           : Extent::fixed;
+  switch (extent) {
+  case Extent::fixed:
+    return HOVA_FIXED;
+  case Extent::items:
+    return HOVA_ITEMS;
+  case Extent::tokens:
+    return HOVA_TOKENS;
+  case Extent::otherTokens:
+    return HOVA_OTHER_TOKENS;
+  }
+  llvm_unreachable("an extent");
 }
 
 static llvm::Constant *describeArgument(ConstantBuilder &build,
@@ -51,7 +63,8 @@ static llvm::Constant *describeArgument(ConstantBuilder &build,
       {build.text(name ? name.getValue() : "arg" + std::to_string(index)),
        build.i32(dtypeOf(type.getElementType())), build.i32(type.getRank()),
        build.dims(type.getShape()), build.i64(range ? range[0] : 0),
-       build.i64(range ? range[1] : 0), build.i32(extentOf(main, type))});
+       build.i64(range ? range[1] : 0),
+       build.i32(extentOf(main, index, type))});
 }
 
 /// A constant of the sizes that the program may be run with; null: one alone.
@@ -68,10 +81,11 @@ static llvm::Constant *describeRanges(ConstantBuilder &build,
                          : StringRef();
     return name.empty() ? build.null() : build.text(name);
   };
-  return build.array(
-      {build.record({build.i64(ranges->leastItems), build.i64(ranges->items),
-                     build.i64(ranges->leastTokens), build.i64(ranges->tokens),
-                     nameOf(0), nameOf(1)})});
+  return build.array({build.record(
+      {build.i64(ranges->leastItems), build.i64(ranges->items),
+       build.i64(ranges->leastTokens), build.i64(ranges->tokens),
+       build.i64(ranges->leastOtherTokens), build.i64(ranges->otherTokens),
+       nameOf(0), nameOf(1), nameOf(2)})});
 }
 
 static llvm::Constant *describeValue(ConstantBuilder &build,

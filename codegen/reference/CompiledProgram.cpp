@@ -128,31 +128,37 @@ struct Buffer {
   }
 };
 
-/// The sizes of a run, which the first input of a program with ranges says: the
-/// first axes of what is ranged.
+/// The first axes of a run of a program with ranges, by what they are of: those
+/// of the first input that has them.
 class Sizes {
 public:
   Sizes(const hova_program &program, llvm::ArrayRef<HostTensor> inputs) {
-    for (uint32_t i = 0; i < program.num_inputs && axes.empty(); ++i) {
+    for (uint32_t i = 0; program.ranges && i < program.num_inputs; ++i) {
+      const hova_tensor_info &info = program.inputs[i];
       llvm::ArrayRef<int64_t> shape = inputs[i].getShape();
-      if (program.ranges && program.inputs[i].extent != HOVA_FIXED &&
-          static_cast<int32_t>(shape.size()) == program.inputs[i].rank) {
-        axes = shape.take_front(program.inputs[i].extent);
+      int64_t count = countAxes(info.extent);
+      if (count > 0 && static_cast<int32_t>(shape.size()) == info.rank) {
+        axes.try_emplace(info.extent, shape.take_front(count));
+        axes.try_emplace(HOVA_ITEMS, shape.take_front(1));
       }
     }
   }
 
   llvm::SmallVector<int64_t> shapeOf(const hova_tensor_info &info) const {
     llvm::SmallVector<int64_t> shape(info.dims, info.dims + info.rank);
-    for (int32_t axis = 0; axis < info.extent; ++axis) {
-      shape[axis] =
-          axis < static_cast<int32_t>(axes.size()) ? axes[axis] : shape[axis];
+    auto found = axes.find(info.extent);
+    if (found != axes.end()) {
+      llvm::copy(found->second, shape.begin());
     }
     return shape;
   }
 
 private:
-  llvm::ArrayRef<int64_t> axes; ///< items, tokens
+  /// Items, and their tokens.
+  static int64_t countAxes(int32_t extent) {
+    return extent == HOVA_FIXED ? 0 : extent == HOVA_ITEMS ? 1 : 2;
+  }
+  std::map<int32_t, llvm::ArrayRef<int64_t>> axes;
 };
 
 /// The values of one run, taken between kernels.

@@ -315,7 +315,8 @@ def Hova_SequenceBufferOp : Hova_Op<"sequence_buffer", [Pure]> {
     In a program with ranges: one row of integers that the runtime writes before
     the first kernel. Of n items with t tokens together they are n, t, the first
     row of each item, t for all items that the program may have besides and once
-    more, and the position of every row in its item.
+    more, and the position of every row in its item. Where items have tokens of
+    two ranges, the same of the others follows.
 
     ```mlir
     func.func @buffer() {

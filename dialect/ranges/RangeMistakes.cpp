@@ -38,10 +38,52 @@ static bool dependsOnInputs(Value value, DenseSet<Value> &seen) {
   return llvm::any_of(definition->getOperands(), depends);
 }
 
+/// Which tokens the rows of a value are, by those of what it is computed from:
+/// shapes do not tell. `fixed` where none are. `known` has what was found.
+static Extent tokensBehind(Value value, const SequenceRanges &ranges,
+                           DenseMap<Value, Extent> &known) {
+  auto found = known.find(value);
+  if (found != known.end()) {
+    return found->second;
+  }
+  auto behind = [&](Value other) {
+    return ranges.mayBe(other.getType(), Extent::tokens)
+               ? tokensBehind(other, ranges, known)
+               : Extent::fixed;
+  };
+  Extent extent = Extent::fixed;
+  auto argument = dyn_cast<BlockArgument>(value);
+  Operation *owner =
+      argument ? argument.getOwner()->getParentOp() : value.getDefiningOp();
+  if (auto kernel = dyn_cast<KernelOp>(owner)) {
+    extent = behind(
+        argument ? kernel.getInputs()[argument.getArgNumber()]
+                 : kernel.getComputed(cast<OpResult>(value).getResultNumber()));
+  } else if (auto stage = dyn_cast<StageOp>(owner)) {
+    extent = behind(stage.getComputed(cast<OpResult>(value).getResultNumber()));
+  } else if (argument) {
+    auto main = dyn_cast<FunctionOpInterface>(owner);
+    extent = main ? ranges.extentOfArgument(main, argument.getArgNumber())
+                  : Extent::fixed;
+  } else if (auto attention = dyn_cast<AttentionOp>(owner)) {
+    extent = behind(attention.getQuery());
+  } else {
+    for (Value operand : owner->getOperands()) {
+      extent = extent == Extent::fixed ? behind(operand) : extent;
+    }
+  }
+  known[value] = extent;
+  return extent;
+}
+
 Extent extentOf(Value value) {
   Operation *op = value.getParentBlock()->getParentOp();
   std::optional<SequenceRanges> ranges = SequenceRanges::readFrom(op);
   Extent extent = ranges ? ranges->extentOf(value.getType()) : Extent::fixed;
+  if (areTokens(extent) && ranges->areAlike()) {
+    DenseMap<Value, Extent> known;
+    return tokensBehind(value, *ranges, known);
+  }
   DenseSet<Value> seen;
   return extent != Extent::fixed && dependsOnInputs(value, seen)
              ? extent
@@ -65,7 +107,7 @@ private:
   std::string checkPool(PoolOp op);
   std::string checkRows(Operation *op);
   std::string checkTokens(Operation *op);
-  std::string checkResult(Value result);
+  std::string checkResult(Value result, Extent tokens = Extent::tokens);
   Extent extentIn(Value value) const { return extents.lookup(value); }
 
   FunctionOpInterface main;
@@ -74,9 +116,16 @@ private:
 };
 } // namespace
 
-std::string RangeChecker::checkResult(Value result) {
-  Extent extent = ranges.extentOf(result.getType());
+/// Rows of a result are items, or the tokens that `tokens` says, which what it
+/// is computed from has.
+std::string RangeChecker::checkResult(Value result, Extent tokens) {
+  Extent extent = ranges.mayBe(result.getType(), tokens)
+                      ? tokens
+                      : ranges.extentOf(result.getType());
   extents[result] = extent;
+  if (areTokens(extent) && extent != tokens) {
+    return "its result has other tokens than it reads";
+  }
   return extent == Extent::fixed
              ? "its result is neither [items, tokens, columns] nor "
                "[items, columns]"
@@ -92,11 +141,13 @@ std::string RangeChecker::checkCaptured(AttentionOp op, unsigned index) {
   }
   ScoreRegion region = op.scoreRegion();
   BlockArgument table = region.getCaptured()[index];
-  bool isMask = extent == Extent::tokens && shapeOf(captured).size() == 2;
+  bool isMask = areTokens(extent) && shapeOf(captured).size() == 2;
   for (Operation *user : table.getUsers()) {
     Value item = cast<ElementOp>(user).getIndices().front();
     Value token = cast<ElementOp>(user).getIndices().back();
-    bool isOfItem = token == region.getKey() || token == region.getQuery();
+    bool isOfItem =
+        (token == region.getKey() && extent == extentIn(op.getKey())) ||
+        (token == region.getQuery() && extent == extentIn(op.getQuery()));
     if (!isMask || item != region.getBatch() || !isOfItem) {
       return "a score reads an input at another place than that of its item's "
              "query or key";
@@ -120,11 +171,12 @@ bool RangeChecker::readsItem(AttentionOp op, OpOperand &number) const {
 }
 
 std::string RangeChecker::checkAttention(AttentionOp op) {
-  Value sources[] = {op.getQuery(), op.getKey(), op.getValue()};
-  for (Value source : sources) {
-    if (extentIn(source) != Extent::tokens) {
-      return "queries, keys and values are not of one range of tokens";
-    }
+  Extent queries = extentIn(op.getQuery()), keys = extentIn(op.getKey());
+  if (!areTokens(queries) || !areTokens(keys)) {
+    return "its queries, or its keys, are no tokens of a range";
+  }
+  if (extentIn(op.getValue()) != keys) {
+    return "keys and values are not of one range of tokens";
   }
   if (op.getBlock()) {
     return "its blocks of keys depend on the number of tokens";
@@ -148,15 +200,15 @@ std::string RangeChecker::checkAttention(AttentionOp op) {
       return why;
     }
   }
-  return checkResult(op.getResult());
+  return checkResult(op.getResult(), queries);
 }
 
 std::string RangeChecker::checkPool(PoolOp op) {
-  if (extentIn(op.getX()) != Extent::tokens ||
-      (op.getBy() && extentIn(op.getBy()) != Extent::tokens)) {
+  Extent tokens = extentIn(op.getX());
+  if (!areTokens(tokens) || (op.getBy() && extentIn(op.getBy()) != tokens)) {
     return "it does not pool tokens of a range";
   }
-  return checkResult(op.getResult());
+  return checkResult(op.getResult(), tokens);
 }
 
 /// Operations on rows: an item's are those of nobody else, wherever they are.
@@ -169,7 +221,12 @@ std::string RangeChecker::checkRows(Operation *op) {
   if (!structured || !space.ignoresPosition || !space.dividesRows()) {
     return "it reads other rows than it computes, or counts them";
   }
-  std::string why = checkResult(op->getResult(0));
+  // Of the rows that are tokens of one range it makes such rows.
+  Extent tokens = Extent::tokens;
+  for (Value operand : op->getOperands()) {
+    tokens = areTokens(extentIn(operand)) ? extentIn(operand) : tokens;
+  }
+  std::string why = checkResult(op->getResult(0), tokens);
   if (!why.empty() || op->getNumResults() != 1) {
     return why.empty() ? "it has several results" : why;
   }
@@ -188,7 +245,7 @@ std::string RangeChecker::checkRows(Operation *op) {
         map.isFunctionOfDim(space.units.front())) {
       return "it reads a table that has a row for each item";
     }
-    if (isTable && extent == Extent::tokens &&
+    if (isTable && areTokens(extent) &&
         map.isFunctionOfDim(space.units.back()) && !isa<TileOpInterface>(op)) {
       return "it reads a table that has a row for each token";
     }
@@ -200,8 +257,8 @@ std::string RangeChecker::checkRows(Operation *op) {
 /// whether it counts, and where; or itself, turned by the tables' row for its
 /// place.
 std::string RangeChecker::checkTokens(Operation *op) {
-  bool areTokens = extentIn(op->getOperand(0)) == Extent::tokens;
-  if (!areTokens ||
+  Extent tokens = extentIn(op->getOperand(0));
+  if (!areTokens(tokens) ||
       llvm::any_of(llvm::drop_begin(op->getOperands()), [&](Value other) {
         return extentIn(other) != Extent::fixed;
       })) {
@@ -210,7 +267,7 @@ std::string RangeChecker::checkTokens(Operation *op) {
   auto mask = dyn_cast<PaddingMaskOp>(op);
   return mask && mask.getClassToken()
              ? "its result has a class token in front of those of the range"
-             : checkResult(op->getResult(0));
+             : checkResult(op->getResult(0), tokens);
 }
 
 std::string RangeChecker::check(Operation *op) {
@@ -229,7 +286,7 @@ std::string RangeChecker::check(Operation *op) {
 
 std::optional<RangeMistake> RangeChecker::findMistake() {
   for (BlockArgument argument : main.getArguments()) {
-    extents[argument] = ranges.extentOf(argument.getType());
+    extents[argument] = ranges.extentOfArgument(main, argument.getArgNumber());
   }
   for (Operation &op : main.getFunctionBody().front().without_terminator()) {
     bool isComputed = llvm::any_of(op.getOperands(), [&](Value operand) {

@@ -124,6 +124,13 @@ private:
   void checkRanges();
   /// The same where items alone are a range.
   void checkRangeOfItems();
+  /// What is wrong with the axes of an input beside a range of tokens; empty:
+  /// nothing. `lengths` are the ranges or numbers of tokens so far.
+  std::string addSequence(const InputSpec &input, ProgramInput &made,
+                          std::vector<SizeRange> &lengths);
+  /// The sizes of an axis of an input.
+  SizeRange sizesOf(const InputSpec &input, const ProgramInput &made,
+                    size_t axis);
 
   void checkOutput(const ValueUse &use, ValueRef value);
   void checkOutputType(size_t output, ValueRef value);
@@ -257,10 +264,9 @@ private:
   mutable std::string rangeRead;
   /// A range and what its size is taken for (valueWith).
   std::optional<std::pair<std::string, Scalar>> assumed;
-  /// The ranges that axes of inputs are, by their number; and where an input
-  /// says them.
-  std::array<std::string, 2> axisRanges;
-  std::array<const reader::Node *, 2> axisNodes = {};
+  /// The ranges that the first two axes of inputs are: items, tokens, and
+  /// tokens of a second sequence.
+  std::array<std::string, 3> axisRanges;
   /// Those that were computed, by what makes them.
   std::map<std::string, ConstantPtr, std::less<>> constants;
   const int64_t mostUnits;

@@ -178,6 +178,8 @@ struct SizeRange {
 /// size that is fixed has one value.
 struct SequenceSizes {
   SizeRange items, length;
+  /// The tokens of a second sequence that each item has, if it has one.
+  std::optional<SizeRange> otherLength = {};
 };
 
 /// The types of tensors of numbers beside a program: its layers compute in f32,
@@ -190,6 +192,8 @@ struct ProgramInput {
   TensorFloat stored = TensorFloat::F32; ///< of numbers
   /// low <= x < high.
   std::optional<std::array<int64_t, 2>> range;
+  /// Whether its tokens are those of the second sequence of an item.
+  bool hasOtherTokens = false;
 };
 
 struct ProgramOutput {

@@ -5,8 +5,10 @@
 // A parameter with a least and a largest value and no default, or one that is
 // set to `1..512`, is a range: a run may have any of its values. It is the
 // items of a run or the tokens of one, by the axis of the inputs that it stands
-// at. The program is made for the largest values. So nothing else may read it:
-// what is computed of the largest would be wrong of all others.
+// at. An item may have two sequences of tokens, such as a sentence and what it
+// is translated into. The program is made for the largest values. So nothing
+// else may read it: what is computed of the largest would be wrong of all
+// others.
 //
 //===----------------------------------------------------------------------===//
 
@@ -150,29 +152,41 @@ std::string Elaborator::rangeNameOf(const Setting &dimension) {
 
 void Elaborator::addRangedAxes(const InputSpec &input, const ValueType &type) {
   for (size_t axis = 0; axis < input.shape.size(); ++axis) {
+    const reader::Node &node = *input.shape[axis].node;
     std::string range = rangeNameOf(input.shape[axis]);
     if (range.empty()) {
       continue;
     }
-    if (axis >= axisRanges.size()) {
-      error(*input.shape[axis].node,
-            "a range is the first axis of inputs, the items of a run, or the "
-            "second, the tokens of one");
+    if (axis > 1) {
+      error(node, "a range is the first axis of inputs, the items of a run, or "
+                  "the second, the tokens of one");
       continue;
     }
-    const std::string &known = axisRanges[axis];
+    // Of tokens there may be two.
+    size_t place = axis;
+    bool isSecond = axis == 1 && !axisRanges[1].empty() &&
+                    axisRanges[1] != range &&
+                    (axisRanges[2].empty() || axisRanges[2] == range);
+    place += isSecond ? 1 : 0;
+    const std::string &known = axisRanges[place];
     if (!known.empty() && known != range) {
-      error(*input.shape[axis].node,
-            "the inputs have two ranges as axis " + std::to_string(axis) +
-                ", " + inQuotes(known) + " and " + inQuotes(range));
+      error(node, "the inputs have " +
+                      std::string(axis == 0 ? "two" : "three") +
+                      " ranges as axis " + std::to_string(axis) + ", " +
+                      (axis == 0 ? inQuotes(known) + " and "
+                                 : inQuotes(axisRanges[1]) + ", " +
+                                       inQuotes(axisRanges[2]) + " and ") +
+                      inQuotes(range));
     }
-    if (axisRanges[1 - axis] == range) {
-      error(*input.shape[axis].node, "the range " + inQuotes(range) +
-                                         " is the items of a run at one "
-                                         "axis and their tokens at another");
+    bool isOtherAxis = axis == 0
+                           ? axisRanges[1] == range || axisRanges[2] == range
+                           : axisRanges[0] == range;
+    if (isOtherAxis) {
+      error(node, "the range " + inQuotes(range) +
+                      " is the items of a run at one axis and their tokens at "
+                      "another");
     }
-    axisRanges[axis] = range;
-    axisNodes[axis] = input.node;
+    axisRanges[place] = range;
   }
 }
 
@@ -200,12 +214,56 @@ void Elaborator::checkRangeOfItems() {
   program->sequences = {program->ranges.at(axisRanges[0]), SizeRange{1, 1}};
 }
 
+SizeRange Elaborator::sizesOf(const InputSpec &input, const ProgramInput &made,
+                              size_t axis) {
+  std::string name = rangeNameOf(input.shape[axis]);
+  int64_t size = program->values[made.value].type.shape[axis];
+  return name.empty() ? SizeRange{size, size} : program->ranges.at(name);
+}
+
+static bool areSame(const SizeRange &a, const SizeRange &b) {
+  return a.name == b.name && a.least == b.least && a.most == b.most;
+}
+
+std::string Elaborator::addSequence(const InputSpec &input, ProgramInput &made,
+                                    std::vector<SizeRange> &lengths) {
+  const ValueType &type = program->values[made.value].type;
+  if (type.shape.size() < 2) {
+    return "beside a range every input is [items, tokens] or [items, tokens, "
+           "width]";
+  }
+  SizeRange items = sizesOf(input, made, 0), length = sizesOf(input, made, 1);
+  if (lengths.empty()) {
+    program->sequences = SequenceSizes{items, length};
+  }
+  auto known =
+      std::find_if(lengths.begin(), lengths.end(), [&](const SizeRange &other) {
+        return areSame(other, length);
+      });
+  made.hasOtherTokens = known - lengths.begin() == 1;
+  if (known == lengths.end()) {
+    lengths.push_back(length);
+  }
+  if (type.shape.size() > 3 || lengths.size() > 2 ||
+      !areSame(items, program->sequences->items)) {
+    return "beside a range all inputs have the same items, as their first "
+           "axis, tokens of one sequence or of two, as their second, and three "
+           "axes at most";
+  }
+  // Numbers of two axes are a row of columns for each item.
+  return type.shape.size() == 2 && type.dtype == DType::F32
+             ? "numbers [items, columns] cannot be beside a range of tokens: a "
+               "third axis, of 1, makes the columns tokens"
+             : "";
+}
+
 void Elaborator::checkRanges() {
   if (program->ranges.empty() || diagnostics.hasErrors()) {
     return;
   }
   for (const auto &[name, range] : program->ranges) {
-    if (name != axisRanges[0] && name != axisRanges[1]) {
+    if (std::find(axisRanges.begin(), axisRanges.end(), name) ==
+        axisRanges.end()) {
       const ParameterSpec *parameter = spec.findParameter(name);
       diagnostics.error(parameter->nameRange,
                         "the parameter " + inQuotes(name) +
@@ -216,46 +274,20 @@ void Elaborator::checkRanges() {
   if (axisRanges[1].empty()) {
     return checkRangeOfItems();
   }
-  std::optional<int64_t> items, length;
+  std::vector<SizeRange> lengths;
   for (const InputSpec &input : spec.inputs) {
-    auto found = std::find_if(
+    auto made = std::find_if(
         program->inputs.begin(), program->inputs.end(),
         [&](const ProgramInput &other) { return other.name == input.name; });
-    if (found == program->inputs.end()) {
-      continue;
-    }
-    const Shape &shape = program->values[found->value].type.shape;
-    if (shape.size() < 2) {
-      error(*input.node, "beside a range every input is [items, tokens] or "
-                         "[items, tokens, width]");
-      return;
-    }
-    items = items.value_or(shape[0]);
-    length = length.value_or(shape[1]);
-    auto nameOf = [&](size_t axis) { return rangeNameOf(input.shape[axis]); };
-    bool agrees = shape[0] == *items && shape[1] == *length &&
-                  nameOf(0) == axisRanges[0] && nameOf(1) == axisRanges[1];
-    if (shape.size() > 3 || !agrees) {
-      error(*input.node, "beside a range all inputs have the same items and "
-                         "tokens, as their first two axes, and three axes at "
-                         "most");
-      return;
-    }
-    // Numbers of two axes are a row of columns for each item.
-    bool areColumns = shape.size() == 2 &&
-                      program->values[found->value].type.dtype == DType::F32;
-    if (areColumns) {
-      error(*input.node, "numbers [items, columns] cannot have as many columns "
-                         "as a range: a third axis, of 1, makes them tokens");
+    std::string wrong =
+        made == program->inputs.end() ? "" : addSequence(input, *made, lengths);
+    if (!wrong.empty()) {
+      error(*input.node, wrong);
       return;
     }
   }
-  auto sizeOf = [&](size_t axis, int64_t fixed) {
-    return axisRanges[axis].empty() ? SizeRange{fixed, fixed}
-                                    : program->ranges.at(axisRanges[axis]);
-  };
-  if (items && length) {
-    program->sequences = {sizeOf(0, *items), sizeOf(1, *length)};
+  if (lengths.size() > 1) {
+    program->sequences->otherLength = lengths[1];
   }
 }
 

@@ -165,7 +165,11 @@ LayerContext::readScores(ScoreExtents extents, const KindScores &kind,
                          const BuiltInScores &builtIn) {
   LayerScores scores;
   if (const auto &sequences = elaborator.program->sequences) {
-    extents.range = sequences->length.name;
+    // Which of two ranges its queries or keys are does not matter: one of them
+    // is named, or the one that is a range.
+    bool isOther = sequences->length.name.empty() && sequences->otherLength;
+    extents.range =
+        isOther ? sequences->otherLength->name : sequences->length.name;
   }
   auto table = [&](ValueRef value) {
     return value ? std::optional(capture(value, "", scores.captured))

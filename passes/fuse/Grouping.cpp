@@ -3,6 +3,7 @@
 
 #include "passes/fuse/Grouping.h"
 #include "dialect/Shapes.h"
+#include "dialect/ranges/RangeMistakes.h"
 #include "passes/fuse/PlacedRows.h"
 #include "llvm/Support/DebugLog.h"
 
@@ -132,6 +133,13 @@ bool Grouping::canHold(int number, Operation *op, std::string *why) const {
          (!policy || policy.pays(groups[number], op, why));
 }
 
+/// Whether a run has as many rows of both, which shapes may not tell.
+static bool haveSameExtent(Operation *a, Operation *b) {
+  std::optional<SequenceRanges> ranges = SequenceRanges::readFrom(a);
+  return !ranges || !ranges->areAlike() ||
+         extentOf(a->getResult(0)) == extentOf(b->getResult(0));
+}
+
 bool Grouping::mayHold(int number, Operation *op, std::string *why) const {
   const Group &group = groups[number];
   Operation *first = group.ops.front();
@@ -145,6 +153,9 @@ bool Grouping::mayHold(int number, Operation *op, std::string *why) const {
                            " rows, and " + nameOf(first) + " " +
                            Twine(group.rows) +
                            "; it joins if it computes as many");
+  }
+  if (!haveSameExtent(first, op)) {
+    return refuse(why, nameOf(op) + " has other tokens than " + nameOf(first));
   }
   if (group.division == Division::inner) {
     return keepsUnits(number, op) || refuse(why, whyNoRows(first));

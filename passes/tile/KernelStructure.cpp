@@ -5,6 +5,7 @@
 #include "dialect/Shapes.h"
 #include "dialect/attention/AttentionOps.h"
 #include "dialect/dense/DenseOps.h"
+#include "dialect/ranges/RangeMistakes.h"
 #include "passes/Verdict.h"
 
 using namespace mlir;
@@ -173,8 +174,15 @@ std::string structureOf(const KernelBuffers &buffers) {
   for (auto [value, type] : llvm::zip(buffers.values, buffers.types)) {
     os << type << ';';
   }
-  llvm::interleaveComma(buffers.overwritten, os);
+  // Where two ranges of tokens have one largest size, types do not tell which
+  // part of the table the code reads.
   KernelOp kernel = buffers.kernel;
+  auto ranges = SequenceRanges::readFrom(kernel);
+  for (Value value : ranges && ranges->areAlike() ? ArrayRef(buffers.values)
+                                                  : ArrayRef<Value>()) {
+    os << nameOf(extentOf(value)) << ';';
+  }
+  llvm::interleaveComma(buffers.overwritten, os);
   printAttributes(os, kernel);
   for (Value argument : kernel.getBody().getArguments()) {
     int next = number.size();

@@ -27,9 +27,6 @@ inline constexpr llvm::StringLiteral kPartsAttr = "hova.parts";
 /// On `hova.arena_buffer` of rows of another value: where that value begins in
 /// the arena, and its bytes.
 inline constexpr llvm::StringLiteral kWholeAttr = "hova.whole";
-/// On `hova.launch` of a program with ranges: of what its units are so many
-/// times as many, "items" or "tokens". Absent: there are always as many.
-inline constexpr llvm::StringLiteral kExtentAttr = "hova.extent";
 /// On `hova.store_weight`: the place in the image, or among the tables.
 inline constexpr llvm::StringLiteral kOffsetAttr = "hova.offset";
 /// The function that makes the packed weights, and after `tile` the one that

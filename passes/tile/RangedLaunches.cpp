@@ -26,8 +26,8 @@ static StringRef extentOfUnits(KernelOp kernel) {
   }
   // Those inside of rows, as heads, are each of an item; so are rows of tokens.
   bool isTokens = division == Division::rows && shapeOf(result).size() == 3 &&
-                  extent == Extent::tokens;
-  return isTokens ? "tokens" : "items";
+                  areTokens(extent);
+  return nameOf(isTokens ? extent : Extent::items);
 }
 
 LogicalResult copyRanges(func::FuncOp main, func::FuncOp tiled) {

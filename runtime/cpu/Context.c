@@ -150,16 +150,12 @@ static hova_status allocate_sizes(cpu_context *context) {
 }
 
 static void set_sizes(cpu_context *context, const hova_sizes *sizes) {
-  bool are_known = !sizes->lengths && !context->sizes.lengths &&
-                   sizes->items == context->sizes.items &&
-                   sizes->tokens == context->sizes.tokens;
-  if (!context->launches || are_known) {
+  if (!context->launches || hova_same_sizes(sizes, &context->sizes)) {
     return;
   }
   const hova_ranges *ranges = context->base.program->ranges;
   hova_write_sequences(ranges, sizes, context->sequences);
-  hova_size_launches(context->base.level->launches, ranges,
-                     (uint64_t)sizes->items, (uint64_t)sizes->rows,
+  hova_size_launches(context->base.level->launches, ranges, sizes,
                      context->launches);
   context->sizes = *sizes;
 }

@@ -29,17 +29,19 @@ uint64_t hova_launch_bytes(const hova_launches *launches) {
 }
 
 void hova_size_launches(const hova_launches *launches,
-                        const hova_ranges *ranges, uint64_t items,
-                        uint64_t tokens, hova_launches *sized) {
+                        const hova_ranges *ranges, const hova_sizes *sizes,
+                        hova_launches *sized) {
   const hova_launch *launch = (const hova_launch *)(launches + 1);
   hova_launch *to = (hova_launch *)(sized + 1);
-  uint64_t most_items = (uint64_t)ranges->most_items;
-  uint64_t most_tokens = most_items * (uint64_t)ranges->most_tokens;
+  uint64_t items = (uint64_t)ranges->most_items;
+  // By hova_extent: what the units are so many times, at most and in the run.
+  const uint64_t most[] = {1, items, items * (uint64_t)ranges->most_tokens,
+                           items * (uint64_t)ranges->most_other_tokens};
+  const uint64_t of_run[] = {1, (uint64_t)sizes->items, (uint64_t)sizes->rows,
+                             (uint64_t)sizes->other_rows};
   for (uint64_t i = 0; i < launches->count; ++i) {
     if (launch->extent != HOVA_FIXED) {
-      to->units = launch->extent == HOVA_ITEMS
-                      ? launch->units / most_items * items
-                      : launch->units / most_tokens * tokens;
+      to->units = launch->units / most[launch->extent] * of_run[launch->extent];
       uint64_t parts = to->units / launch->grain;
       to->parts = to->units < launch->least || parts == 0 ? 1 : parts;
     }

@@ -14,6 +14,7 @@
 #ifndef HOVA_RUNTIME_CPU_SCRATCH_H
 #define HOVA_RUNTIME_CPU_SCRATCH_H
 
+#include "runtime/Sizes.h"
 #include "runtime/hova_runtime.h"
 
 #include <stdbool.h>
@@ -27,11 +28,11 @@ const hova_launch *hova_next_launch(const hova_launch *launch);
 /// The bytes of all launches, without the tables after them.
 uint64_t hova_launch_bytes(const hova_launches *launches);
 
-/// Makes of `launches`, those of the largest run, those of one of so many items
-/// and tokens together: `sized` has a copy of them, and as many bytes.
+/// Makes of `launches`, those of the largest run, those of one of these sizes:
+/// `sized` has a copy of them, and as many bytes.
 void hova_size_launches(const hova_launches *launches,
-                        const hova_ranges *ranges, uint64_t items,
-                        uint64_t tokens, hova_launches *sized);
+                        const hova_ranges *ranges, const hova_sizes *sizes,
+                        hova_launches *sized);
 
 /// Threads, of `threads`, that have a part in a launch.
 uint64_t hova_parts_of(const hova_launch *launch, uint64_t threads);

@@ -430,9 +430,7 @@ static hova_status check_call(gpu_context *context, const hova_sizes *sizes,
 /// device has it. An emulation keeps nothing from one run to the next.
 static void set_sizes(gpu_context *context, const hova_sizes *sizes) {
   const hova_program *program = context->base.program;
-  bool is_known = !sizes->lengths && !context->sizes.lengths &&
-                  sizes->items == context->sizes.items &&
-                  sizes->tokens == context->sizes.tokens &&
+  bool is_known = hova_same_sizes(sizes, &context->sizes) &&
                   !hova_gpu_reads_host(context->gpu);
   context->sizes = *sizes;
   context->job.sizes = *sizes;

@@ -174,9 +174,13 @@ static hova_status check_kernels(const hova_program *program,
 /// The largest sizes; all 0 where shapes are fixed.
 static hova_sizes largest_sizes(const hova_program *program) {
   const hova_ranges *ranges = program->ranges;
-  return ranges ? (hova_sizes){ranges->most_items, ranges->most_tokens,
-                               ranges->most_items * ranges->most_tokens, NULL}
-                : (hova_sizes){0};
+  hova_sizes sizes = {0};
+  if (ranges) {
+    sizes.items = ranges->most_items;
+    sizes.tokens = ranges->most_tokens;
+    sizes.rows = sizes.items * sizes.tokens;
+  }
+  return sizes;
 }
 
 /// Whether a launch of the largest sizes has the grid and the buffers that are

@@ -38,7 +38,7 @@ typedef struct command_line {
   uint64_t repetitions;
   int32_t threads;
   /// Of a program with ranges; 0: not given.
-  int64_t items, tokens;
+  int64_t items, tokens, other_tokens;
   bool random_inputs;
   bool prints_file; ///< standard output is a file, not text
   bool benchmark;

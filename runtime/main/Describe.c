@@ -254,15 +254,8 @@ static hova_status write_levels(hova_output *output,
   return status == HOVA_OK ? hova_output_print(output, error, "]") : status;
 }
 
-/// `"NAME": [1, 512]`, as the parameters of the description are called.
-static hova_status write_range(hova_output *output, const char *before,
-                               const char *name, int64_t least, int64_t most,
-                               hova_error *error) {
-  return hova_output_print(output, error, "%s\"%s\": [%lld, %lld]", before,
-                           name, (long long)least, (long long)most);
-}
-
-/// The sizes that a program may be run with; nothing where they are fixed.
+/// The sizes that a program may be run with, as `"NAME": [1, 512]` by the
+/// parameters of the description; nothing where they are fixed.
 static hova_status write_ranges(hova_output *output,
                                 const hova_program *program,
                                 hova_error *error) {
@@ -270,14 +263,21 @@ static hova_status write_ranges(hova_output *output,
   if (!ranges) {
     return HOVA_OK;
   }
+  const char *const names[] = {ranges->items, ranges->tokens,
+                               ranges->other_tokens};
+  const int64_t bounds[][2] = {
+      {ranges->least_items, ranges->most_items},
+      {ranges->least_tokens, ranges->most_tokens},
+      {ranges->least_other_tokens, ranges->most_other_tokens}};
   hova_status status = hova_output_print(output, error, ",\n  \"ranges\": {");
-  if (status == HOVA_OK && ranges->items) {
-    status = write_range(output, "", ranges->items, ranges->least_items,
-                         ranges->most_items, error);
-  }
-  if (status == HOVA_OK && ranges->tokens) {
-    status = write_range(output, ranges->items ? ", " : "", ranges->tokens,
-                         ranges->least_tokens, ranges->most_tokens, error);
+  const char *before = "";
+  for (int i = 0; i < 3 && status == HOVA_OK; ++i) {
+    if (names[i]) {
+      status = hova_output_print(output, error, "%s\"%s\": [%lld, %lld]",
+                                 before, names[i], (long long)bounds[i][0],
+                                 (long long)bounds[i][1]);
+      before = ", ";
+    }
   }
   return status == HOVA_OK ? hova_output_print(output, error, "}") : status;
 }

@@ -48,6 +48,10 @@ static void print_example(const hova_program *program, const char *name,
   if (ranges && ranges->tokens) {
     printf(" --set %s=%lld", ranges->tokens, (long long)ranges->most_tokens);
   }
+  if (ranges && ranges->other_tokens) {
+    printf(" --set %s=%lld", ranges->other_tokens,
+           (long long)ranges->most_other_tokens);
+  }
   printf(" %s\n", rest);
 }
 

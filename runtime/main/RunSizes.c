@@ -7,6 +7,7 @@
 #include "runtime/Sizes.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,11 +31,12 @@ hova_status hova_note_size(const char *flag, const char *text,
                      "for a range, as by 'hova compile --set length=1..512'",
                      flag, text);
   }
-  const char *names[] = {ranges->items, ranges->tokens};
-  int64_t *sizes[] = {&options->items, &options->tokens};
+  const char *names[] = {ranges->items, ranges->tokens, ranges->other_tokens};
+  int64_t *sizes[] = {&options->items, &options->tokens,
+                      &options->other_tokens};
   const char *equals = strchr(text, '=');
   size_t length = equals ? (size_t)(equals - text) : 0;
-  for (int i = 0; i < 2; ++i) {
+  for (int i = 0; i < 3; ++i) {
     if (!names[i] || strlen(names[i]) != length ||
         memcmp(names[i], text, length) != 0) {
       continue;
@@ -51,21 +53,38 @@ hova_status hova_note_size(const char *flag, const char *text,
                            "'%s'",
                            flag, equals + 1);
   }
-  const char *first = names[0] ? names[0] : names[1];
-  const char *second = names[0] ? names[1] : NULL;
+  char known[256] = "";
+  size_t end = 0;
+  for (int i = 0; i < 3 && end < sizeof known; ++i) {
+    end += names[i] ? (size_t)snprintf(known + end, sizeof known - end, "%s%s",
+                                       end ? ", " : "", names[i])
+                    : 0;
+  }
   return hova_fail(error, HOVA_REJECTED,
-                   "%s expects NAME=VALUE with NAME one of: %s%s%s, got '%s'",
-                   flag, first ? first : "", second ? ", " : "",
-                   second ? second : "", text);
+                   "%s expects NAME=VALUE with NAME one of: %s, got '%s'", flag,
+                   known, text);
 }
 
 /// Items and tokens, 0 where nothing is known yet.
 typedef struct found_sizes {
-  int64_t items, tokens;
+  int64_t items, tokens, other_tokens;
 } found_sizes;
 
-/// The first axes of a file. What else is wrong with it whoever reads it finds
-/// out.
+/// The tokens that an input with this extent says; null: it says none.
+static int64_t *tokens_in(found_sizes *found, int32_t extent) {
+  return extent == HOVA_TOKENS         ? &found->tokens
+         : extent == HOVA_OTHER_TOKENS ? &found->other_tokens
+                                       : NULL;
+}
+
+/// Whether an input with this extent says nothing that is not known.
+static bool is_known(found_sizes *found, int32_t extent) {
+  const int64_t *tokens = tokens_in(found, extent);
+  return found->items && (!tokens || *tokens);
+}
+
+/// The first axes of a file, as far as they are not known. What else is wrong
+/// with it whoever reads it finds out.
 static hova_status read_sizes(const hova_program *program, const char *path,
                               const hova_tensor_info *info, found_sizes *found,
                               hova_error *error) {
@@ -75,8 +94,11 @@ static hova_status read_sizes(const hova_program *program, const char *path,
     return status;
   }
   if (npy.rank == info->rank) {
-    found->items = npy.dims[0];
-    found->tokens = info->extent == HOVA_TOKENS ? npy.dims[1] : 0;
+    int64_t *tokens = tokens_in(found, info->extent);
+    found->items = found->items ? found->items : npy.dims[0];
+    if (tokens && !*tokens) {
+      *tokens = npy.dims[1];
+    }
   } else {
     char shape[128];
     hova_format_range_shape(shape, sizeof shape, program, info);
@@ -94,21 +116,33 @@ hova_status hova_require_sizes(const hova_program *program,
   if (!ranges || hova_only_prints(options)) {
     return HOVA_OK;
   }
+  // What the files will say, without a look into them.
+  found_sizes found = {0, 0, 0};
   for (uint32_t i = 0; i < program->num_inputs; ++i) {
     const char *path = options->inputs[i];
-    if (path && strcmp(path, "-") != 0 &&
-        program->inputs[i].extent != HOVA_FIXED) {
-      return HOVA_OK; // all inputs have the same sizes
+    int32_t extent = program->inputs[i].extent;
+    if (path && strcmp(path, "-") != 0 && extent != HOVA_FIXED) {
+      int64_t *tokens = tokens_in(&found, extent);
+      found.items = 1;
+      if (tokens) {
+        *tokens = 1;
+      }
     }
   }
-  const char *name = ranges->items && !options->items     ? ranges->items
-                     : ranges->tokens && !options->tokens ? ranges->tokens
-                                                          : NULL;
-  return !name ? HOVA_OK
-               : hova_fail(error, HOVA_REJECTED,
-                           "the size '%s' is not given: use --set %s=VALUE, or "
-                           "--input NAME=FILE.npy",
-                           name, name);
+  const char *const names[] = {ranges->items, ranges->tokens,
+                               ranges->other_tokens};
+  const int64_t given[] = {options->items + found.items,
+                           options->tokens + found.tokens,
+                           options->other_tokens + found.other_tokens};
+  for (int i = 0; i < 3; ++i) {
+    if (names[i] && !given[i]) {
+      return hova_fail(error, HOVA_REJECTED,
+                       "the size '%s' is not given: use --set %s=VALUE, or "
+                       "--input NAME=FILE.npy",
+                       names[i], names[i]);
+    }
+  }
+  return HOVA_OK;
 }
 
 /// A size by its name, of which the command line says `given`, and a file
@@ -127,14 +161,14 @@ static hova_status settle(const char *name, int64_t fixed, int64_t given,
 static hova_status find_sizes(const hova_program *program,
                               const command_line *options, hova_sizes *sizes,
                               hova_error *error) {
-  found_sizes found = {0, 0};
+  found_sizes found = {0, 0, 0};
   hova_status status = HOVA_OK;
   for (uint32_t i = 0; i < program->num_inputs && status == HOVA_OK; ++i) {
     const hova_tensor_info *info = &program->inputs[i];
     const char *path = options->inputs[i];
     // Standard input is read once, and its shape is known then.
     if (path && strcmp(path, "-") != 0 && info->extent != HOVA_FIXED &&
-        !found.items) {
+        !is_known(&found, info->extent)) {
       status = read_sizes(program, path, info, &found, error);
     }
   }
@@ -148,9 +182,16 @@ static hova_status find_sizes(const hova_program *program,
                     found.tokens, &sizes->tokens, error);
   }
   if (status == HOVA_OK) {
-    status = hova_check_sizes(program, sizes->items, sizes->tokens, error);
+    status = settle(ranges->other_tokens, ranges->most_other_tokens,
+                    options->other_tokens, found.other_tokens,
+                    &sizes->other_tokens, error);
+  }
+  if (status == HOVA_OK) {
+    status = hova_check_sizes(program, sizes->items, sizes->tokens,
+                              sizes->other_tokens, error);
   }
   sizes->rows = sizes->items * sizes->tokens;
+  sizes->other_rows = sizes->items * sizes->other_tokens;
   return status;
 }
 

@@ -36,7 +36,8 @@ std::vector<ParameterOverride> set(const std::vector<std::string> &texts) {
 using Bounds = std::array<int64_t, 4>;
 
 Bounds boundsOf(const Read &read) {
-  const auto &[items, length] = *read.program->sequences;
+  const auto &[items, length, otherLength] = *read.program->sequences;
+  EXPECT_FALSE(otherLength);
   return {items.least, items.most, length.least, length.most};
 }
 
@@ -83,6 +84,45 @@ TEST(Ranges, MayCountItems) {
   ASSERT_TRUE(read.program) << read.printed();
   EXPECT_EQ(boundsOf(read), (Bounds{1, 6, 1, 1}));
   EXPECT_EQ(read.type("y"), "f32 [6, 4, 2]");
+}
+
+// A sentence and what it is translated into.
+TEST(Ranges, AreOfTwoSequences) {
+  const std::string inputs =
+      R"("x": {"shape": ["items", "length", 8]}, "z": {"shape": ["items", "more", 8]},
+         "seen": {"shape": ["items", "more"], "dtype": "bool"})";
+  const std::string layers =
+      R"({"name": "y", "op": "attention", "query": "x", "key": "z", "value": "z", "heads": 2})";
+  const std::string both =
+      R"("length": {"min": 1, "max": 9}, "more": {"min": 2, "max": 9}, "items": 1)";
+  Read read(described(both, inputs, layers));
+  ASSERT_TRUE(read.program) << read.printed();
+  const SequenceSizes &sizes = *read.program->sequences;
+  EXPECT_EQ(sizes.length.name, "length");
+  ASSERT_TRUE(sizes.otherLength);
+  EXPECT_EQ(sizes.otherLength->name, "more");
+  EXPECT_EQ(sizes.otherLength->least, 2);
+  EXPECT_EQ(sizes.otherLength->most, 9);
+  std::vector<bool> others;
+  for (const ProgramInput &input : read.program->inputs) {
+    others.push_back(input.hasOtherTokens);
+  }
+  EXPECT_EQ(others, (std::vector<bool>{false, true, true}));
+  // One of them may be fixed, and have as many tokens as the other at most.
+  Read fixed(described(both, inputs, layers), set({"length=9"}));
+  ASSERT_TRUE(fixed.program) << fixed.printed();
+  EXPECT_EQ(fixed.program->sequences->length.name, "");
+  EXPECT_EQ(fixed.program->sequences->length.most, 9);
+  EXPECT_EQ(fixed.program->sequences->otherLength->name, "more");
+  // What counts tokens is refused, whichever of them it counts.
+  Read counts(described(both, inputs,
+                        R"({"name": "y", "op": "attention", "query": "x",
+      "key": "z", "value": "z", "heads": 2, "score": "score / keys"})"),
+              set({"length=9"}));
+  EXPECT_FALSE(counts.program);
+  EXPECT_NE(counts.printed().find("the parameter \"more\" is a range"),
+            std::string::npos)
+      << counts.printed();
 }
 
 // What reads the largest size of a range knows that it is.
@@ -207,17 +247,37 @@ INSTANTIATE_TEST_SUITE_P(
             "tokens at another"},
         Wrong{
             described(
-                R"("length": {"min": 1, "max": 9}, "more": {"min": 1, "max": 9}, "items": 1)",
-                x + R"(, "z": {"shape": ["items", "more", 8]})"),
+                R"("length": {"min": 1, "max": 9}, "more": {"min": 1, "max": 9}, "most": {"min": 1, "max": 9}, "items": 1)",
+                x + R"(, "z": {"shape": ["items", "more", 8]}, "w": {"shape": ["items", "most", 8]})"),
             {},
-            "the inputs have two ranges as axis 1, \"length\" and \"more\""},
-        Wrong{described(ranges, x + R"(, "z": {"shape": ["items", 9, 8]})"),
-              {},
-              "beside a range all inputs have the same items and tokens"},
+            "the inputs have three ranges as axis 1, \"length\", \"more\" and "
+            "\"most\""},
         Wrong{
-            described(ranges, x + R"(, "z": {"shape": ["items", "length"]})"),
+            described(
+                R"("length": 4, "items": {"min": 1, "max": 9}, "more": {"min": 1, "max": 9})",
+                x + R"(, "z": {"shape": ["more", "length", 8]})"),
             {},
-            "numbers [items, columns] cannot have as many columns as a range"},
+            "the inputs have two ranges as axis 0, \"items\" and \"more\""},
+        Wrong{
+            described(
+                R"("length": {"min": 1, "max": 9}, "more": {"min": 1, "max": 9}, "items": 1)",
+                x + R"(, "z": {"shape": ["items", "more", 8]}, "w": {"shape": ["more", "length", 8]})"),
+            {},
+            "the range \"more\" is the items of a run at one axis and their "
+            "tokens at another"},
+        Wrong{
+            described(
+                ranges,
+                x + R"(, "z": {"shape": ["items", 9, 8]}, "w": {"shape": ["items", 8, 8]})"),
+            {},
+            "beside a range all inputs have the same items, as their first "
+            "axis, tokens of one sequence or of two"},
+        Wrong{described(ranges, x + R"(, "z": {"shape": [2, "length", 8]})"),
+              {},
+              "beside a range all inputs have the same items"},
+        Wrong{described(ranges, x + R"(, "z": {"shape": ["items", "length"]})"),
+              {},
+              "numbers [items, columns] cannot be beside a range of tokens"},
         Wrong{described(
                   R"("items": {"min": 1, "max": 6})",
                   R"("x": {"shape": ["items", 8]}, "z": {"shape": [6, 8]})"),

@@ -321,7 +321,7 @@ TEST(Launches, are_as_many_as_the_items_and_tokens_of_a_run) {
                            9, 2, 3, 1, 0, 3, 0, 0, HOVA_FIXED, 0, 0, 7};
   auto *largest = reinterpret_cast<const hova_launches *>(data);
   EXPECT_EQ(hova_launch_bytes(largest), sizeof data);
-  const hova_ranges ranges = {1, 4, 1, 10, nullptr, nullptr};
+  const hova_ranges ranges = {1, 4, 1, 10, 0, 0, nullptr, nullptr, nullptr};
   struct Expected {
     uint64_t items, tokens;
     std::vector<uint64_t> units, parts;
@@ -333,7 +333,10 @@ TEST(Launches, are_as_many_as_the_items_and_tokens_of_a_run) {
                              {1, 1, {3, 1, 3}, {3, 1, 2}}}) {
     std::vector<uint64_t> words(std::begin(data), std::end(data));
     auto *sized = reinterpret_cast<hova_launches *>(words.data());
-    hova_size_launches(largest, &ranges, run.items, run.tokens, sized);
+    hova_sizes sizes = {};
+    sizes.items = static_cast<int64_t>(run.items);
+    sizes.rows = static_cast<int64_t>(run.tokens);
+    hova_size_launches(largest, &ranges, &sizes, sized);
     const hova_launch *launch =
         reinterpret_cast<const hova_launch *>(sized + 1);
     for (size_t i = 0; i < 3; ++i) {
@@ -343,6 +346,30 @@ TEST(Launches, are_as_many_as_the_items_and_tokens_of_a_run) {
       launch = hova_next_launch(launch);
     }
   }
+}
+
+TEST(Launches, count_the_tokens_of_a_second_sequence) {
+  // Two units for each of 4 x 5 other tokens, and one for each of 4 x 10.
+  const uint64_t data[] = {2, 1,
+                           //
+                           7, 5, 40, 1, 0, 8, 0, 0, HOVA_OTHER_TOKENS, 8, 1, 3,
+                           //
+                           8, 5, 40, 1, 0, 8, 0, 0, HOVA_TOKENS, 8, 1, 5};
+  auto *largest = reinterpret_cast<const hova_launches *>(data);
+  const hova_ranges ranges = {1, 4, 1, 10, 1, 5, nullptr, nullptr, nullptr};
+  hova_sizes sizes = {};
+  sizes.items = 3;
+  sizes.rows = 25;
+  sizes.other_rows = 7;
+  std::vector<uint64_t> words(std::begin(data), std::end(data));
+  auto *sized = reinterpret_cast<hova_launches *>(words.data());
+  hova_size_launches(largest, &ranges, &sizes, sized);
+  auto *launch = reinterpret_cast<const hova_launch *>(sized + 1);
+  EXPECT_EQ(launch->units, 14u);
+  EXPECT_EQ(launch->parts, 1u);
+  launch = hova_next_launch(launch);
+  EXPECT_EQ(launch->units, 25u);
+  EXPECT_EQ(launch->parts, 3u);
 }
 
 TEST(Launches, take_no_rows_beyond_those_of_chunks) {

@@ -21,7 +21,7 @@ const hova_tensor_info inputInfos[] = {
 const hova_tensor_info outputInfos[] = {
     {"y", HOVA_F32, 3, rowDims, 0, 0, HOVA_TOKENS},
     {"z", HOVA_F32, 2, itemDims, 0, 0, HOVA_ITEMS}};
-const hova_ranges ranges = {1, 4, 2, 10, "batch", "length"};
+const hova_ranges ranges = {1, 4, 2, 10, 0, 0, "batch", "length", nullptr};
 
 hova_program makeProgram() {
   hova_program program = {};
@@ -84,7 +84,7 @@ TEST(Sizes, are_those_of_the_first_input) {
 TEST(Sizes, are_those_of_columns_beside_a_fixed_number_of_tokens) {
   const hova_tensor_info column = {"c", HOVA_F32, 2,         itemDims,
                                    0,   0,        HOVA_ITEMS};
-  const hova_ranges fixed = {1, 4, 3, 3, "batch", nullptr};
+  const hova_ranges fixed = {1, 4, 3, 3, 0, 0, "batch", nullptr, nullptr};
   hova_program program = makeProgram();
   program.inputs = &column;
   program.num_inputs = 1;
@@ -181,8 +181,8 @@ TEST(Sizes, say_how_many_integers_are_checked) {
 
 TEST(Sizes, are_written_as_a_table) {
   const int32_t lengths[] = {2, 4};
-  hova_sizes sizes = {2, 4, 6, lengths};
-  const hova_ranges small = {1, 3, 1, 4, nullptr, nullptr};
+  hova_sizes sizes = {2, 4, 6, lengths, 0, 0, nullptr};
+  const hova_ranges small = {1, 3, 1, 4, 0, 0, nullptr, nullptr, nullptr};
   std::vector<int32_t> table(hova_sequence_words(&small), -1);
   ASSERT_EQ(table.size(), 2u + 4 + 12);
   hova_write_sequences(&small, &sizes, table.data());
@@ -192,15 +192,111 @@ TEST(Sizes, are_written_as_a_table) {
 
 TEST(Sizes, of_malformed_programs_are_refused) {
   for (hova_ranges wrong :
-       {hova_ranges{0, 4, 1, 4, nullptr, nullptr},
-        hova_ranges{1, 4, 5, 4, nullptr, nullptr},
-        hova_ranges{1, 1 << 20, 1, 1 << 12, nullptr, nullptr}}) {
+       {hova_ranges{0, 4, 1, 4, 0, 0, nullptr, nullptr, nullptr},
+        hova_ranges{1, 4, 5, 4, 0, 0, nullptr, nullptr, nullptr},
+        hova_ranges{1, 1 << 20, 1, 1 << 12, 0, 0, nullptr, nullptr, nullptr},
+        hova_ranges{1, 4, 1, 4, 5, 4, nullptr, nullptr, nullptr},
+        hova_ranges{1, 4, 1, 4, 0, 4, nullptr, nullptr, nullptr},
+        hova_ranges{1, 4, 1, 4, -5, -4, nullptr, nullptr, nullptr},
+        hova_ranges{1, 1 << 20, 1, 1, 1, 1 << 12, nullptr, nullptr, nullptr}}) {
     hova_program program = makeProgram();
     program.ranges = &wrong;
     hova_error error = {};
     EXPECT_EQ(hova_check_program(&program, &error), HOVA_REJECTED);
     EXPECT_STREQ(error.text, "the ranges of program 'm' are malformed");
   }
+}
+
+//===----------------------------------------------------------------------===//
+// Second sequences
+//===----------------------------------------------------------------------===//
+
+const int64_t otherDims[] = {4, 6, 3};
+const hova_tensor_info twoInputs[] = {
+    {"x", HOVA_F32, 3, rowDims, 0, 0, HOVA_TOKENS},
+    {"t", HOVA_F32, 3, otherDims, 0, 0, HOVA_OTHER_TOKENS}};
+const hova_tensor_info twoOutputs[] = {
+    {"y", HOVA_F32, 3, otherDims, 0, 0, HOVA_OTHER_TOKENS},
+    {"z", HOVA_F32, 2, itemDims, 0, 0, HOVA_ITEMS}};
+const hova_ranges twoRanges = {1, 4, 2, 10, 1, 6, "batch", "src", "tgt"};
+
+/// A call of a program with both.
+struct CallOfTwo : Call {
+  explicit CallOfTwo(std::vector<Shape> given) : Call(std::move(given)) {
+    tensors[0].dtype = tensors[1].dtype;
+    program.inputs = twoInputs;
+    program.outputs = twoOutputs;
+    program.ranges = &twoRanges;
+  }
+};
+
+TEST(SecondSequences, have_a_length_of_their_own) {
+  CallOfTwo call({{2, 9, 3}, {2, 5, 3}, {2, 5, 3}, {2, 3}});
+  EXPECT_EQ(call.check(), "");
+  EXPECT_EQ(call.sizes.tokens, 9);
+  EXPECT_EQ(call.sizes.rows, 18);
+  EXPECT_EQ(call.sizes.other_tokens, 5);
+  EXPECT_EQ(call.sizes.other_rows, 10);
+}
+
+TEST(SecondSequences, are_packed_beside_the_first) {
+  const int32_t lengths[] = {2, 10, 3, 6, 1, 5};
+  CallOfTwo call({{15, 3}, {12, 3}, {12, 3}, {3, 3}});
+  EXPECT_EQ(call.check(lengths, 3), "");
+  EXPECT_EQ(call.sizes.tokens, 10);
+  EXPECT_EQ(call.sizes.rows, 15);
+  EXPECT_EQ(call.sizes.other_tokens, 6);
+  EXPECT_EQ(call.sizes.other_rows, 12);
+  EXPECT_EQ(call.sizes.other_lengths, lengths + 3);
+}
+
+TEST(SecondSequences, of_wrong_sizes_are_refused) {
+  EXPECT_EQ(CallOfTwo({{2, 9, 3}, {2, 7, 3}, {2, 7, 3}, {2, 3}}).check(),
+            "input 't' expects 1 to 6 tokens in the second sequence of an item "
+            "('tgt'), got 7");
+  EXPECT_EQ(CallOfTwo({{2, 11, 3}, {2, 6, 3}, {2, 6, 3}, {2, 3}}).check(),
+            "input 'x' expects 2 to 10 tokens in an item ('src'), got 11");
+  // A shape of the one sequence is none of the other.
+  EXPECT_EQ(CallOfTwo({{2, 5, 3}, {2, 6, 3}, {2, 5, 3}, {2, 3}}).check(),
+            "output 'y' expects shape [2, 6, 3], got [2, 5, 3]");
+  EXPECT_EQ(CallOfTwo({{2, 5, 3}, {3, 6, 3}, {2, 6, 3}, {2, 3}}).check(),
+            "input 't' expects shape [2, 6, 3], got [3, 6, 3]");
+  EXPECT_EQ(CallOfTwo({{2, 5, 3}, {12, 3}, {2, 6, 3}, {2, 3}}).check(),
+            "input 'x' expects shape [4, 10, 3], got [2, 5, 3]");
+  auto packed = [](std::vector<int32_t> lengths, int64_t items) {
+    return CallOfTwo({{15, 3}, {12, 3}, {12, 3}, {3, 3}})
+        .check(lengths.data(), items);
+  };
+  EXPECT_EQ(packed({2, 10, 3, 6, 0, 6}, 3),
+            "expects 1 to 6 tokens in the second sequence of an item ('tgt'), "
+            "got 0");
+  EXPECT_EQ(packed({2, 10, 3, 6, 1, 4}, 3),
+            "input 't' expects shape [11, 3], got [12, 3]");
+  // No number is read where there are too many items.
+  EXPECT_EQ(packed({2}, 5), "expects 1 to 4 items ('batch'), got 5");
+}
+
+TEST(SecondSequences, follow_in_the_table) {
+  const int32_t lengths[] = {2, 3, 1, 2};
+  hova_sizes sizes = {2, 3, 5, lengths, 2, 3, lengths + 2};
+  const hova_ranges small = {1, 3, 1, 3, 1, 2, nullptr, nullptr, nullptr};
+  std::vector<int32_t> table(hova_sequence_words(&small), -1);
+  ASSERT_EQ(table.size(), 2u + 4 + 9 + 2 + 4 + 6);
+  hova_write_sequences(&small, &sizes, table.data());
+  EXPECT_EQ(table,
+            (std::vector<int32_t>{2,  5, 0, 2, 5, 5, 0, 1, 0, 1, 2,  -1, -1, -1,
+                                  -1, 2, 3, 0, 1, 3, 3, 0, 0, 1, -1, -1, -1}));
+}
+
+TEST(SecondSequences, make_runs_differ) {
+  const int32_t lengths[] = {1, 1};
+  hova_sizes a = {1, 3, 3, nullptr, 2, 2, nullptr}, b = a;
+  EXPECT_TRUE(hova_same_sizes(&a, &b));
+  b.other_tokens = b.other_rows = 1;
+  EXPECT_FALSE(hova_same_sizes(&a, &b));
+  a.lengths = b.lengths = lengths;
+  b.other_tokens = b.other_rows = 2;
+  EXPECT_FALSE(hova_same_sizes(&a, &b));
 }
 
 TEST(Sizes, are_shown_as_ranges) {
@@ -210,6 +306,9 @@ TEST(Sizes, are_shown_as_ranges) {
   EXPECT_STREQ(text, "[1 to 4, 2 to 10, 3]");
   hova_format_range_shape(text, sizeof text, &program, &outputInfos[1]);
   EXPECT_STREQ(text, "[1 to 4, 3]");
+  program.ranges = &twoRanges;
+  hova_format_range_shape(text, sizeof text, &program, &twoInputs[1]);
+  EXPECT_STREQ(text, "[1 to 4, 1 to 6, 3]");
   // Cut, and ended.
   hova_format_range_shape(text, 7, &program, &inputInfos[1]);
   EXPECT_EQ(std::string(text).size(), 6u);

@@ -13,6 +13,7 @@
 #include "codegen/cpu/HovaCpuDialect.h"
 #include "codegen/cpu/Passes.h"
 #include "codegen/reference/ProgramTables.h"
+#include "dialect/Ranges.h"
 #include "dialect/program/ProgramOps.h"
 #include "mlir/Conversion/LLVMCommon/MemRefBuilder.h"
 #include "mlir/Conversion/LLVMCommon/TypeConverter.h"
@@ -140,20 +141,22 @@ private:
 
   /// With ranges: what makes the launch of a run out of that of the largest.
   std::array<uint64_t, 3> describeExtent(LaunchOp op) {
-    auto extent = op->getAttrOfType<StringAttr>(kExtentAttr);
-    if (!extent) {
+    auto name = op->getAttrOfType<StringAttr>(kExtentAttr);
+    if (!name) {
       return {HOVA_FIXED, 0, 0};
     }
+    Extent extent = extentNamed(name.getValue());
     auto shape = cast<CpuLaunchAttr>(op.getShape());
     int64_t fixed = fixedWorkOf(op);
     int64_t ofUnit =
         std::max<int64_t>((workOf(op) - fixed) / shape.getUnits(), 1);
     int64_t least =
         leastWork <= fixed ? 1 : llvm::divideCeil(leastWork - fixed, ofUnit);
-    bool isOfItems = extent.getValue() == "items";
-    return {static_cast<uint64_t>(isOfItems ? HOVA_ITEMS : HOVA_TOKENS),
-            static_cast<uint64_t>(shape.getGrain()),
-            static_cast<uint64_t>(least)};
+    return {
+        static_cast<uint64_t>(extent == Extent::items    ? HOVA_ITEMS
+                              : extent == Extent::tokens ? HOVA_TOKENS
+                                                         : HOVA_OTHER_TOKENS),
+        static_cast<uint64_t>(shape.getGrain()), static_cast<uint64_t>(least)};
   }
 
   /// Bytes of scratch that the launch's kernel has an argument for.

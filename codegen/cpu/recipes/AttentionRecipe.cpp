@@ -83,12 +83,12 @@ void AttentionEmitter::emit() {
     scoreLanes->setIndex(form.region.getBatch(), batch);
     scoreLanes->setIndex(form.region.getHead(), head);
     if (layout.hasRanges) {
-      scoreLanes->setFirstRow(e.rowsOfItem(batch, layout.keys).first);
+      scoreLanes->setItem(batch);
     }
     scoreLanes->hoist(ScoreForm::batch | ScoreForm::head);
     next = min(unit + 1, e.end - 1);
-    RowsOf queryRows = e.rowsOfItem(batch, layout.queries);
-    RowsOf keyRows = e.rowsOfItem(batch, layout.keys);
+    RowsOf queryRows = e.rowsOfItem(batch, layout.queries, op.getQuery());
+    RowsOf keyRows = e.rowsOfItem(batch, layout.keys, op.getKey());
     queryRow = queryRows.first;
     keyRow = keyRows.first;
     queries = queryRows.count;
@@ -156,7 +156,7 @@ void AttentionEmitter::prefetchNext(Expr query) {
     // As many rows as it takes to have prefetched all with the last query.
     int64_t share = llvm::divideCeil(tokens, layout.queries);
     Expr column = firstRow * width;
-    RowsOf rows = e.rowsOfItem(nextBatch, tokens);
+    RowsOf rows = e.rowsOfItem(nextBatch, tokens, operand);
     e.forLoop("rows", share, [&](Expr i) {
       Expr place = rows.first + min(query * share + i, rows.count - 1);
       e.prefetchRow(e.buffer(operand), place, column, width);

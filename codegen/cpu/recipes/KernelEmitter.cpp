@@ -108,12 +108,17 @@ void KernelEmitter::setSequences(const SequenceRanges &sizes, Value table) {
   sequences = table;
 }
 
-RowsOf KernelEmitter::rowsOfItem(Expr item, int64_t tokens) {
+Expr KernelEmitter::loadSequence(Extent tokens, Expr place) {
+  return toIndex(load(sequences, 0, place + ranges->placeOfTable(tokens)));
+}
+
+RowsOf KernelEmitter::rowsOfItem(Expr item, int64_t tokens, Value value) {
   if (!haveTokenRanges()) {
     return {item * tokens, tokens};
   }
+  Extent extent = extentOf(value);
   auto firstOf = [&](const Expr &item) {
-    return toIndex(load(sequences, 0, item + SequenceRanges::kFirstRows));
+    return loadSequence(extent, item + SequenceRanges::kFirstRows);
   };
   Expr first = firstOf(item);
   return {first, firstOf(item + 1) - first};
@@ -124,9 +129,9 @@ Expr KernelEmitter::countRows(Value value, int64_t rows) {
   if (!ranges || extent == Extent::fixed) {
     return index(rows);
   }
-  Expr count = toIndex(load(sequences, 0,
-                            extent == Extent::items ? SequenceRanges::kItems
-                                                    : SequenceRanges::kRows));
+  Expr count =
+      loadSequence(extent, extent == Extent::items ? SequenceRanges::kItems
+                                                   : SequenceRanges::kRows);
   // Of each item there are as many where items alone are a range.
   return haveTokenRanges() ? count : count * (rows / ranges->items);
 }
@@ -142,6 +147,9 @@ void KernelEmitter::beginStage(StageOp op) {
     columns.add(op);
   }
   columnGroup = columns.of(stage.front());
+  if (haveTokenRanges()) {
+    stageExtent = extentOf(stage.front()->getResult(0));
+  }
   for (OpResult result : op.getResults()) {
     Value computed = op.getComputed(result.getResultNumber());
     setBuffer(computed, buffer(result));
@@ -279,8 +287,9 @@ Expr KernelEmitter::loadTile(Value tensor, ArrayRef<int64_t> shape,
   }
   // Those of a table for tokens stand at positions in an item.
   only.row =
-      haveTokenRanges() && tableRows == ranges->tokens && tableRows != 1
-          ? toIndex(load(sequences, 0, place.row + ranges->placeOfPositions()))
+      areTokens(stageExtent) && tableRows == ranges->tokensOf(stageExtent) &&
+              tableRows != 1
+          ? loadSequence(stageExtent, place.row + ranges->placeOfPositions())
           : repeatedRow(place.row, dims, shape);
   only.rows = 1;
   return load(buffer(tensor), only).broadcast(type);

@@ -95,8 +95,7 @@ public:
   // Buffers
   //===--------------------------------------------------------------------===//
 
-  /// A buffer in scratch, `offset` bytes after its start, of f32 unless
-  /// `element` says otherwise.
+  /// A buffer in scratch, `offset` bytes after its start, of f32 by default.
   mlir::Value scratchView(int64_t offset, llvm::ArrayRef<int64_t> shape,
                           mlir::Type element = {});
   /// The elements of a matrix in another shape, or with other strides.
@@ -123,8 +122,8 @@ public:
   const std::optional<SequenceRanges> &getRanges() const { return ranges; }
   /// Whether items begin at rows, and end, that the table alone knows.
   bool haveTokenRanges() const { return ranges && ranges->haveTokens(); }
-  /// Of an item, and of a value; `tokens` and `rows` where shapes are fixed.
-  RowsOf rowsOfItem(Expr item, int64_t tokens);
+  /// Those of an item in a value, and all; `tokens` and `rows` of fixed shapes.
+  RowsOf rowsOfItem(Expr item, int64_t tokens, mlir::Value value);
   Expr countRows(mlir::Value value, int64_t rows);
 
   //===--------------------------------------------------------------------===//
@@ -153,8 +152,7 @@ public:
                Expr column = 0);
 
   /// Prefetches what `finishAndStoreTile` will read there by a table of rows,
-  /// as a residual connection beside windows does: an order that the processor
-  /// does not foresee.
+  /// as of a residual connection beside windows: an order that none foresees.
   void prefetchPlaced(const TilePlace &place);
 
   /// A tile of `tensor` for a result of shape `shape`, broadcast as needed.
@@ -265,6 +263,7 @@ public:
   void forEachChunk(int64_t width, int64_t lanes, ChunkBody body);
 
 private:
+  Expr loadSequence(Extent tokens, Expr place); ///< a number of their table
   void prefetchTile(mlir::Value tensor, const TilePlace &place);
   /// The operations of the stage that have this column group, and their place.
   llvm::SmallVector<mlir::Operation *> operations() const;
@@ -273,7 +272,8 @@ private:
 
   llvm::DenseMap<mlir::Value, mlir::Value> buffers, rowTables;
   std::optional<SequenceRanges> ranges;
-  mlir::Value sequences; ///< their table
+  mlir::Value sequences;              ///< their table
+  Extent stageExtent = Extent::fixed; ///< of its rows, with ranges of tokens
   llvm::SmallVector<mlir::Operation *> stage;
   StageColumns columns; ///< of the stage
   ColumnRange columnGroup;

@@ -40,12 +40,21 @@ ScoreLanes::ScoreLanes(KernelEmitter &emitter, const ScoreForm &form,
       ranges(form.findRanges(extents.box())),
       hasSlots(extents.columns > extents.keys),
       laneInteger(e.builder.getIntegerType(
-          fitsInto32(ranges) && !areLarge(captured) ? 32 : 64)) {
+          fitsInto32(ranges) && !areLarge(captured) ? 32 : 64)),
+      firstRows(captured.size()) {
   ScoreBox box = extents.box();
   box.key = {0, extents.keys - 1};
   tokenRanges = form.findRanges(box);
   box.key = {extents.keys, std::max(extents.columns - 1, extents.keys)};
   slotRanges = form.findRanges(box);
+}
+
+void ScoreLanes::setItem(Expr item) {
+  for (auto [table, firstRow] : llvm::zip_equal(captured, firstRows)) {
+    if (areTokens(extentOf(table))) {
+      firstRow = e.rowsOfItem(item, /*tokens=*/0, table).first;
+    }
+  }
 }
 
 void ScoreLanes::hoist(unsigned sources) {
@@ -280,8 +289,7 @@ ScoreLanes::Place ScoreLanes::placeOf(ElementOp op) {
     }
   }
   unsigned table = cast<BlockArgument>(op.getTable()).getArgNumber();
-  if (firstRow &&
-      extentOf(captured[table - ScoreRegion::kIndices]) == Extent::tokens) {
+  if (Expr firstRow = firstRows[table - ScoreRegion::kIndices]) {
     place.row = {e.index(0)};
     place.column = add({firstRow}, place.column);
   }

@@ -33,9 +33,9 @@ public:
 
   /// Says what an index is, for all lanes.
   void setIndex(mlir::Value index, Expr value) { known[index] = {value}; }
-  /// The rows of the batch entry begin with this one in what the region reads
-  /// of inputs (Extent::tokens).
-  void setFirstRow(Expr row) { firstRow = row; }
+  /// Says where the rows of a batch entry begin in what the region reads of
+  /// inputs: where items have any number of tokens, their table knows.
+  void setItem(Expr item);
   /// Computes what depends on `sources` alone, here and not where it is asked
   /// for.
   void hoist(unsigned sources);
@@ -99,7 +99,8 @@ private:
   mlir::Type laneInteger; ///< what integers of lanes are
   int64_t lanes = 0;
   Expr inside, tokens;
-  Expr firstRow; ///< null: each batch entry has a row of its own
+  /// Of each captured tensor; null: each batch entry has a row of its own.
+  llvm::SmallVector<Expr> firstRows;
   llvm::DenseMap<mlir::Value, Lanes> known;
 };
 

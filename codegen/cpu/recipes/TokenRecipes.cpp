@@ -57,16 +57,20 @@ static Expr loadToken(KernelEmitter &e, Value matrix, Expr row,
                              : e.load(matrix, row / tokens, row % tokens);
 }
 
-/// The element for token `token` of item `item`, and where it is stored.
-static Expr loadTokenOf(KernelEmitter &e, Value matrix, Expr item, Expr token) {
+/// The element of a tensor [items, tokens] for token `token` of item `item`,
+/// and where it is stored.
+static Expr loadTokenOf(KernelEmitter &e, Value tensor, Expr item, Expr token) {
+  Value matrix = e.buffer(tensor);
   return e.haveTokenRanges()
-             ? e.load(matrix, 0, e.rowsOfItem(item, 0).first + token)
+             ? e.load(matrix, 0, e.rowsOfItem(item, 0, tensor).first + token)
              : e.load(matrix, item, token);
 }
-static void storeToken(KernelEmitter &e, Expr value, Value matrix, Expr item,
+static void storeToken(KernelEmitter &e, Expr value, Value tensor, Expr item,
                        Expr token) {
+  Value matrix = e.buffer(tensor);
   if (e.haveTokenRanges()) {
-    return e.store(value, matrix, 0, e.rowsOfItem(item, 0).first + token);
+    return e.store(value, matrix, 0,
+                   e.rowsOfItem(item, 0, tensor).first + token);
   }
   e.store(value, matrix, item, token);
 }
@@ -100,35 +104,34 @@ static void emitEmbedding(KernelEmitter &e, EmbeddingOp op) {
 }
 
 static void emit(KernelEmitter &e, PaddingMaskOp op) {
-  Value ids = e.buffer(op.getIds()), out = e.buffer(op.getResult());
   int64_t tokens = shapeOf(op.getIds()).back();
   int64_t first = op.getClassToken() ? 1 : 0;
   Type byte = e.builder.getI8Type();
   auto store = [&](Expr row, Expr token, Expr column) {
-    Expr keep = loadTokenOf(e, ids, row, token) != op.getPad();
-    storeToken(e, e.compute<arith::ExtUIOp>(byte, keep), out, row, column);
+    Expr keep = loadTokenOf(e, op.getIds(), row, token) != op.getPad();
+    storeToken(e, e.compute<arith::ExtUIOp>(byte, keep), op.getResult(), row,
+               column);
   };
   e.forEachRow([&](Expr row) {
     if (op.getClassToken()) {
       store(row, 0, 0);
     }
-    e.forLoop("columns", e.rowsOfItem(row, tokens).count,
+    e.forLoop("columns", e.rowsOfItem(row, tokens, op.getIds()).count,
               [&](Expr token) { store(row, token, token + first); });
   });
 }
 
 static void emit(KernelEmitter &e, PositionIdsOp op) {
-  Value valid = e.buffer(op.getValid()), out = e.buffer(op.getResult());
   int64_t tokens = shapeOf(op.getResult()).back();
   Type i32 = e.builder.getI32Type();
   Expr masked = Expr(op.getOffset() - 1).in(e.builder, i32);
   auto store = [&](Expr row, Expr token, Expr next) {
-    Expr isValid = loadTokenOf(e, valid, row, token) != 0;
-    storeToken(e, select(isValid, next, masked), out, row, token);
+    Expr isValid = loadTokenOf(e, op.getValid(), row, token) != 0;
+    storeToken(e, select(isValid, next, masked), op.getResult(), row, token);
     return isValid;
   };
   e.forEachRow([&](Expr row) {
-    Expr count = e.rowsOfItem(row, tokens).count;
+    Expr count = e.rowsOfItem(row, tokens, op.getResult()).count;
     if (!op.getCounted()) {
       e.forLoop("columns", count, [&](Expr token) {
         store(row, token, toInteger(token + op.getOffset(), i32));
@@ -178,7 +181,7 @@ static void poolRows(KernelEmitter &e, Value x, int64_t tokens,
                      bool takesMean) {
   Value source = e.buffer(x);
   e.forEachRow([&](Expr row) {
-    RowsOf rows = e.rowsOfItem(row, tokens);
+    RowsOf rows = e.rowsOfItem(row, tokens, x);
     Expr first = rows.first, count = rows.count;
     Expr inverse =
         e.haveTokenRanges() ? inverseOf(e, count) : Expr(1.0 / tokens);
@@ -196,11 +199,11 @@ static void poolRows(KernelEmitter &e, Value x, int64_t tokens,
 
 /// The same of the rows that a mask keeps; 0 where it keeps none.
 static void poolKeptRows(KernelEmitter &e, PoolOp op) {
-  Value x = e.buffer(op.getX()), by = e.buffer(op.getBy());
+  Value x = e.buffer(op.getX()), by = op.getBy();
   bool takesMean = op.getKind() == PoolKind::mean;
   double neutral = takesMean ? 0 : -std::numeric_limits<double>::infinity();
   e.forEachRow([&](Expr row) {
-    RowsOf rows = e.rowsOfItem(row, shapeOf(op.getX())[1]);
+    RowsOf rows = e.rowsOfItem(row, shapeOf(op.getX())[1], op.getX());
     Expr first = rows.first, tokens = rows.count;
     auto isKept = [&](Expr i) { return loadTokenOf(e, by, row, i) != 0; };
     Expr count =
@@ -225,9 +228,8 @@ static void poolKeptRows(KernelEmitter &e, PoolOp op) {
 
 /// The token of item `row` that a kind picks; the first where there is none.
 static Expr pickToken(KernelEmitter &e, PoolOp op, Expr row) {
-  Expr tokens = e.rowsOfItem(row, shapeOf(op.getX())[1]).count;
-  Value by = e.buffer(op.getBy());
-  auto at = [&](Expr token) { return loadTokenOf(e, by, row, token); };
+  Expr tokens = e.rowsOfItem(row, shapeOf(op.getX())[1], op.getX()).count;
+  auto at = [&](Expr token) { return loadTokenOf(e, op.getBy(), row, token); };
   auto pick = [&](llvm::function_ref<Expr(Expr token, Expr before)> next) {
     return e.fold("tokens", 0, tokens, 1, e.index(0), next);
   };
@@ -255,7 +257,8 @@ static void emit(KernelEmitter &e, PoolOp op) {
     Value x = e.buffer(op.getX());
     return e.forEachRow([&](Expr row) {
       Expr token = op.getBy() ? pickToken(e, op, row) : Expr(0);
-      e.copyRow({x, {e.rowsOfItem(row, tokens).first + token, 0}}, row, width);
+      Expr first = e.rowsOfItem(row, tokens, op.getX()).first;
+      e.copyRow({x, {first + token, 0}}, row, width);
     });
   }
   if (op.getBy()) {

@@ -68,6 +68,8 @@ llvm::Error SizeVerification::run(CompiledProgram &ranged,
     };
     add(ranges.items, ranges.least_items, ranges.most_items);
     add(ranges.tokens, ranges.least_tokens, ranges.most_tokens);
+    add(ranges.other_tokens, ranges.least_other_tokens,
+        ranges.most_other_tokens);
     if (llvm::Error error =
             runOn(sizes, first + number, ranged, verdict, report)) {
       return error;

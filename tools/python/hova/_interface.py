@@ -7,7 +7,7 @@ from __future__ import annotations
 import ctypes
 from typing import Any
 
-ABI_VERSION = 11
+ABI_VERSION = 12
 
 # hova_status, and the exit statuses of programs that fail so.
 OK = 0
@@ -53,7 +53,7 @@ class TensorInfo(ctypes.Structure):
 
 
 # The axes that are ranges, by hova_extent.
-EXTENTS = ((), ("items",), ("items", "tokens"))
+EXTENTS = ((), ("items",), ("items", "tokens"), ("items", "other_tokens"))
 
 
 class Ranges(ctypes.Structure):
@@ -64,8 +64,11 @@ class Ranges(ctypes.Structure):
         ("most_items", ctypes.c_int64),
         ("least_tokens", ctypes.c_int64),
         ("most_tokens", ctypes.c_int64),
+        ("least_other_tokens", ctypes.c_int64),
+        ("most_other_tokens", ctypes.c_int64),
         ("items", ctypes.c_char_p),
         ("tokens", ctypes.c_char_p),
+        ("other_tokens", ctypes.c_char_p),
     ]
 
 

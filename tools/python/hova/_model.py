@@ -31,7 +31,7 @@ class Tensor(NamedTuple):
     dtype: str  # as NumPy calls it: "float32", "int32", "int64", "bool"
     shape: tuple[int, ...]  # of a model with ranges the largest
     range: tuple[int, int] | None
-    axes: tuple[str, ...] = ()  # what each axis is: "items" or "tokens" of a range, or "" where its size is fixed
+    axes: tuple[str, ...] = ()  # what each axis is: "items", "tokens" or "other_tokens" of a range, or "" where its size is fixed
 
 
 # The path of a library, and what `load` was given with it.
@@ -74,6 +74,7 @@ class Model:
 
         A model with `ranges` takes any number of items and tokens in them: arrays [items, tokens], or lists that have
         an array [tokens] for each item, which need not be of one length. Then results of tokens are such lists, too.
+        Where items have tokens of two ranges, inputs of both are arrays, or of both lists.
         """
         given = self._in_order(inputs, named)
         library = library_of(given) if like is None else library_named(like)
@@ -89,7 +90,7 @@ class Model:
         try:
             if context is None:
                 raise Error(f"the model '{self.name}' is closed")
-            context.run(given, list(results.values()), sizes.lengths if sizes else None)
+            context.run(given, list(results.values()), *(sizes.packed() if sizes else ()))
         finally:
             self._free.put(context)
             if self._is_closed:

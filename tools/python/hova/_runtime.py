@@ -123,7 +123,7 @@ def _describe_one(role: str, i: int, info: TensorInfo) -> _Described:
     if any(size < 0 for size in shape):
         raise Error(f"the library tells of {role} '{_text(info.name)}' the shape {list(shape)}")
     limits = None if info.lower == info.upper else (info.lower, info.upper)
-    if not 0 <= info.extent < len(EXTENTS) or info.extent > info.rank:
+    if not 0 <= info.extent < len(EXTENTS) or len(EXTENTS[info.extent]) > info.rank:
         raise Error(f"the library tells of {role} '{_text(info.name)}' axes that it does not have")
     ranged = EXTENTS[info.extent]
     return _text(info.name), TYPES[info.dtype], shape, limits, ranged + ("",) * (info.rank - len(ranged)) if ranged else ()
@@ -159,6 +159,8 @@ class Library:
         if program.ranges:
             ranges = program.ranges.contents
             self.ranges = {"items": (ranges.least_items, ranges.most_items), "tokens": (ranges.least_tokens, ranges.most_tokens)}
+            if ranges.most_other_tokens:
+                self.ranges["other_tokens"] = (ranges.least_other_tokens, ranges.most_other_tokens)
 
     def _find(self, prefix: str, name: str) -> Any:
         try:
@@ -222,8 +224,8 @@ class Context:
         if status != OK:
             raise _failure(status, self._file.readable(_text(message.value)))
 
-    def run(self, inputs: Sequence[Any], outputs: Sequence[Any], lengths: Any = None) -> None:
-        """Runs once; arrays stand in the order of the model. `lengths`: of items side by side, an array of ctypes."""
+    def run(self, inputs: Sequence[Any], outputs: Sequence[Any], lengths: Any = None, items: int = 0) -> None:
+        """Runs once; arrays stand in the order of the model. `lengths`: of `items` side by side, an array of ctypes."""
         read = Views("input", self._inputs, inputs)
         try:
             written = Views("output", self._outputs, outputs)
@@ -231,7 +233,7 @@ class Context:
                 if lengths is None:
                     status = self._library.run(self._context, read.tensors, written.tensors)
                 else:
-                    status = self._library.run_packed(self._context, lengths, len(lengths), read.tensors, written.tensors)
+                    status = self._library.run_packed(self._context, lengths, items, read.tensors, written.tensors)
             finally:
                 written.release()
         finally:
