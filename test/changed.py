@@ -27,7 +27,7 @@ ROOMS = ("dialect", "passes", "codegen", "frontend", "runtime", "tools")
 ELSEWHERE = ("test/full/", "test/peers/", "test/gpu/")
 # Whatever changes here may change every test.
 EVERYTHING = re.compile(
-    r"(.*/)?CMakeLists\.txt|cmake/.*|CMakePresets\.json|tools/hova-tblgen/.*|test/(run\.py|lit\..*|requirements\.txt)"
+    r"(.*/)?CMakeLists\.txt|cmake/.*|CMakePresets\.json|tools/hova-tblgen/.*|test/(run\.py|whole/links\.py|lit\..*|requirements\.txt)"
 )
 # A program that holds or runs all of the rooms, by what a test calls it; `cmake` and `pkg-config` use an installed hova.
 WHOLE = ("hova", "hova-commands", "hova-link-fixture", "cmake", "pkg-config")

@@ -19,8 +19,9 @@ config.excludes = ["Inputs", "peers", "golden", "style"]
 config.test_source_root = os.path.dirname(__file__)
 
 source, build = Path(config.hova_source), Path(config.hova_build)
+# Programs that have LLVM inside, where run.py says so (test/whole/links.py); test/tools has those that people start.
 config.environment["PATH"] = os.pathsep.join(
-    [str(build / "bin"), config.llvm_bin, os.environ["PATH"]]
+    [str(Path(os.environ.get("HOVA_WHOLE", build)) / "bin"), config.llvm_bin, os.environ["PATH"]]
 )
 config.environment["HOVA_BUILD"] = str(build)
 # A variable captured in one function must not be used in the next by accident.
@@ -33,6 +34,10 @@ config.environment["MALLOC_PERTURB_"] = "165"
 for name in ("HOVA_FAULT", "LLVM_PROFILE_FILE"):
     if name in os.environ:
         config.environment[name] = os.environ[name]
+
+# What has LLVM inside loads no plugin.
+PLUGIN = r"(?= [^|]*--(load-dialect|load-pass|pass)-plugin=)"
+config.substitutions += [(rf"(?<![\w/-]){name}{PLUGIN}", str(build / "bin" / name)) for name in ("hova-opt", "hova")]
 
 examples = source / "examples"
 config.substitutions += [

@@ -14,6 +14,7 @@ Environment: HOVA_BUILD, the build folder; HOVA_LLVM, where LLVM is installed.
 """
 
 import argparse
+import json
 import os
 import re
 import subprocess
@@ -26,6 +27,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 from changed import GTEST, changed_files, read_tree, all_tests, reached_tests
+from whole.links import ROOMS, whole_build
 
 SOURCE = Path(__file__).resolve().parent.parent
 BUILD = Path(os.environ["HOVA_BUILD"])
@@ -74,6 +76,12 @@ NETS = ("branches", "catch")
 
 PYTEST_NOTHING_COLLECTED = 5
 
+# How CTest asks a program of GoogleTest for one test.
+FILTER = "--gtest_filter="
+
+# How often the tests of a room may start a compiler: `hova compile` and `hova verify` are two thirds of the time of all tests.
+COMPILATIONS = {"pytest-e2e": 2300, "pytest-pipeline": 130, "pytest-frontend": 150, "pytest-fuzz": 500, "pytest-codegen": 150, "pytest-tools": 900}
+
 # Seconds of processors from which a test of pytest is said to be heavy.
 HEAVY = 5
 
@@ -89,6 +97,7 @@ class Count:
     skipped: list = field(default_factory=list)
     processor: float = 0
     heavy: list = field(default_factory=list)
+    compilations: int = 0
 
     def add(self, other):
         self.passed += other.passed
@@ -96,6 +105,7 @@ class Count:
         self.skipped += other.skipped
         self.processor += other.processor
         self.heavy += other.heavy
+        self.compilations += other.compilations
         return self
 
 
@@ -110,6 +120,8 @@ def read_junit(path, runner):
         for cost in case.iterfind("properties/property[@name='processor_s']"):
             if float(cost.get("value")) > HEAVY:
                 count.heavy.append((float(cost.get("value")), name))
+        for cost in case.iterfind("properties/property[@name='compilations']"):
+            count.compilations += int(cost.get("value"))
         skipped = case.find("skipped")
         if case.find("failure") is not None or case.find("error") is not None:
             count.failed.append(name)
@@ -121,15 +133,16 @@ def read_junit(path, runner):
     return count
 
 
-def run(runner, command, *, empty_status=None, quiet=False):
+def run(runner, command, *, empty_status=None, quiet=False, folder=SOURCE, **environment):
     """Runs one runner, which writes RESULTS/runner.xml, and returns its counts.
 
-    A quiet one shows what it says only if it fails: CTest has a line per test.
+    A quiet one shows what it says only if it fails: GoogleTest has lines per test.
     """
     start = time.monotonic()
     process = subprocess.Popen(
         [str(part) for part in command],
-        cwd=SOURCE,
+        cwd=folder,
+        env={**os.environ, **{name: str(value) for name, value in environment.items()}},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
@@ -143,9 +156,16 @@ def run(runner, command, *, empty_status=None, quiet=False):
     print(f"{said}-- {runner}: {time.monotonic() - start:.0f} s, {processor:.0f} s of processors\n", end="", flush=True)
     count = read_junit(RESULTS / f"{runner}.xml", runner)
     count.processor = processor
+    if count.compilations > COMPILATIONS.get(runner, count.compilations):
+        count.failed.append(f"{runner}: {count.compilations} compilations, where docs/rationale/time-of-tests.md says {COMPILATIONS[runner]} at most")
     if status not in (0, empty_status) and not count.failed:
         count.failed.append(f"{runner}: exit status {status} without a failed test")
     return count
+
+
+def programs_of(room):
+    """The folder where tests of a room find programs (test/whole/links.py)."""
+    return whole_build(BUILD) if room in ROOMS else BUILD
 
 
 LIT = (".mlir", ".test")
@@ -164,18 +184,34 @@ def run_lit(*paths):
         "--xunit-xml-output",
         RESULTS / "lit.xml",
     ]
-    return run("lit", [*command, *(BUILD / "test" / path for path in found)])
+    return run("lit", [*command, *(BUILD / "test" / path for path in found)], HOVA_WHOLE=whole_build(BUILD))
 
 
-CTEST = ["ctest", "--test-dir", BUILD, "--output-on-failure"]
-CTEST += ["--output-junit", RESULTS / "ctest.xml", "--no-tests=ignore"]
+def gtest_commands(pattern):
+    """(name, program and options, folder) of the programs of GoogleTest that have a test whose name in CTest matches."""
+    listed = subprocess.run(["ctest", "--test-dir", BUILD, "--show-only=json-v1"], capture_output=True, text=True, check=True).stdout
+    wanted, every = {}, {}
+    for test in json.loads(listed)["tests"]:
+        program, *options = test["command"]
+        tests = [option.removeprefix(FILTER) for option in options if option.startswith(FILTER)]
+        folder = next((one["value"] for one in test["properties"] if one["name"] == "WORKING_DIRECTORY"), BUILD)
+        every.setdefault((program, folder), []).extend(tests)
+        if re.search(pattern, test["name"]):
+            wanted.setdefault((program, folder), []).extend(tests)
+    for (program, folder), tests in wanted.items():
+        some = [] if tests == every[program, folder] else [FILTER + ":".join(tests)]
+        yield Path(program).name, [program, "--gtest_brief=1", *some], folder
 
 
 def run_ctest(pattern=""):
-    return run("ctest", [*CTEST, *(["-R", pattern] if pattern else [])], quiet=True)
+    """Each program of GoogleTest is one process: loading the libraries takes longer than most tests."""
+    total = Count()
+    for name, command, folder in gtest_commands(pattern):
+        total.add(run(name, [*command, f"--gtest_output=xml:{RESULTS / name}.xml"], quiet=True, folder=folder))
+    return total
 
 
-def run_pytest(runner, venv, *tests, select="", options=()):
+def run_pytest(runner, venv, *tests, select="", options=(), **environment):
     """Runs pytest on folders or files; skips them where their environment is missing."""
     python = BUILD / venv / "bin/python"
     if not python.exists():
@@ -203,6 +239,8 @@ def run_pytest(runner, venv, *tests, select="", options=()):
             *tests,
         ],
         empty_status=PYTEST_NOTHING_COLLECTED,
+        HOVA_BUILD=programs_of(Path(str(tests[0]).split("::")[0]).resolve().relative_to(TESTS).parts[0]),
+        **environment,
     )
 
 
@@ -310,6 +348,11 @@ def is_test(name):
 # ===------------------------------------------------------------------------=== #
 
 
+def campaigns():
+    """The files of which `./dev test` runs a share (campaigns.py)."""
+    return sorted(path for path in TESTS.rglob("test_*.py") if "\nfrom campaigns import " in path.read_text())
+
+
 def run_full():
     """The tests of test/full on all processors, then those that need the machine alone."""
     beside = ["-n", os.cpu_count(), "--dist", "worksteal", *(f"--ignore={FULL / name}" for name in (*ALONE, WHEEL.name))]
@@ -317,6 +360,7 @@ def run_full():
     for name in ALONE:
         total.add(run_pytest(f"full-{Path(name).stem}", "venv-test", FULL / name))
     total.add(run_pytest("full-python", "venv-python", WHEEL))
+    total.add(run_pytest("full-campaigns", "venv-test", *campaigns(), options=beside[:4], HOVA_CAMPAIGNS="all"))
     total.add(run_nets())
     return total
 

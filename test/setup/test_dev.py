@@ -192,7 +192,7 @@ def test_peers_take_no_other_arguments(machine):
 
 @pytest.mark.parametrize(
     ("verb", "targets"),
-    [("demo", "bin/hova"), ("build", "hova_programs"), ("test", "all"), ("docs", "hova_programs")],
+    [("demo", "bin/hova"), ("build", "hova_programs"), ("test", "all hova_whole"), ("docs", "hova_programs")],
 )
 def test_a_verb_builds_what_it_needs_alone(machine, tmp_path, verb, targets):
     for script in ("examples/01-digits/run", "docs/generate"):

@@ -53,3 +53,20 @@ def test_heavy_tests_are_named_and_costs_added_up(run, tmp_path):
 def test_a_runner_that_says_nothing_of_its_failure_fails(run):
     count = run.run("runner", [sys.executable, "-c", "raise SystemExit(3)"])
     assert count.failed == ["runner: exit status 3 without a failed test"]
+
+
+def test_compilations_are_counted_and_limited(run, tmp_path, monkeypatch):
+    """By the words that a process is started with, before it fails: no hova is needed."""
+    hova = tmp_path / "hova"
+    hova.write_text("#!/bin/sh\n")
+    hova.chmod(0o755)
+    (tmp_path / "test_some.py").write_text(
+        "import subprocess\ndef test_one():\n"
+        f"    for words in (['compile', 'x'], ['verify'], ['check'], []): subprocess.run([{str(hova)!r}, *words])\n    subprocess.run(['true', 'compile'])\n"
+    )
+    command = [sys.executable, "-B", TESTS / "timed.py", "-q", "-p", "no:cacheprovider", f"--junitxml={run.RESULTS}/runner.xml", tmp_path]
+    assert run.run("runner", command).compilations == 2
+    monkeypatch.setitem(run.COMPILATIONS, "runner", 2)
+    assert run.run("runner", command).failed == []
+    monkeypatch.setitem(run.COMPILATIONS, "runner", 1)
+    assert run.run("runner", command).failed == ["runner: 2 compilations, where docs/rationale/time-of-tests.md says 1 at most"]
