@@ -10,12 +10,16 @@ import json
 import os
 import re
 import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 SOURCE = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(SOURCE / "test"))
+from campaigns import share  # noqa: E402
+
 BUILD = Path(os.environ.get("HOVA_BUILD", SOURCE / "build"))
 HOVA = BUILD / "bin/hova"
 VECTORS = SOURCE / "test/golden/vectors"
@@ -187,8 +191,11 @@ def draw_padded(short, long):
     return x, garbage, valid
 
 
-@pytest.mark.parametrize("short, long, dtype", [*((*pair, "f32") for pair in LENGTHS), (16, 33, "bf16")])
-@pytest.mark.parametrize("kind", PADDED)
+# Each kind with two or three of the lengths, and each length with half of the kinds.
+PADDINGS = [(kind, *sizes) for kind in PADDED for sizes in [*((*pair, "f32") for pair in LENGTHS), (16, 33, "bf16")]]
+
+
+@pytest.mark.parametrize("kind, short, long, dtype", share(PADDINGS, of=2))
 def test_padding_changes_no_bit(kind, short, long, dtype, tmp_path):
     x, garbage, valid = draw_padded(short, long)
     program = padded_program(short, PADDED[kind], tmp_path / "short", dtype)

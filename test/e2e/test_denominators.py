@@ -9,17 +9,17 @@ between keys; all features are tiny, or as large as they may be, and differ amon
 
 import itertools
 import json
-import os
 import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
-from safetensors.numpy import save_file
+from safetensors.numpy import save
 
-SOURCE = Path(__file__).resolve().parents[2]
-BUILD = Path(os.environ.get("HOVA_BUILD", SOURCE / "build"))
-HOVA = BUILD / "bin/hova"
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from programs import program_of  # noqa: E402
+
 # Tokens: one, more than a vector, and more than a block of keys.
 TOKENS = (1, 19, 213)
 WIDTH = 7  # of a value
@@ -55,12 +55,8 @@ def check(folder, kernel, q, k, v, weight, causal=False, denominator_eps=0.0, op
         layer |= {"eps": 0, "stabilizer": 0}
     inputs = {"q": q, "k": k, "v": v}
     shapes = {name: {"shape": [1, *value.shape]} for name, value in inputs.items()}
-    (folder / "model.json").write_text(json.dumps(
-        {"hova": 1, "name": "m", "inputs": shapes, "layers": [layer], "outputs": {"y": "a"}}))
-    save_file({"a.features": weight.astype(np.float32)}, folder / "weights.safetensors")
-    program = folder / "program"
-    command = [HOVA, "compile", folder / "model.json", "--weights", folder / "weights.safetensors", "-o", program]
-    subprocess.run([*map(str, command), *options], check=True, capture_output=True)
+    description = json.dumps({"hova": 1, "name": "m", "inputs": shapes, "layers": [layer], "outputs": {"y": "a"}})
+    program = program_of(description, save({"a.features": weight.astype(np.float32)}), tuple(options))
     command = [program, "--output", folder / "y.npy"]
     for name, value in inputs.items():
         np.save(folder / f"{name}.npy", value[None].astype(np.float32))

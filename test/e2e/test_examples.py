@@ -8,11 +8,15 @@ layer; the tests of test/peers run them in full depth against other implementati
 
 import os
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 SOURCE = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(SOURCE / "test"))
+from campaigns import share  # noqa: E402
+
 BUILD = Path(os.environ.get("HOVA_BUILD", SOURCE / "build"))
 HOVA = BUILD / "bin/hova"
 
@@ -140,15 +144,17 @@ def needs(level):
         pytest.skip(f"this processor has no AVX-512, which {level} needs")
 
 
-@pytest.mark.parametrize(
-    "name, settings, dtype, level",
-    [
-        pytest.param(name, case, *run, id="-".join([Path(name).name, *case, *run]))
-        for name, cases in CASES.items()
-        for case in cases
-        for run in runs_of(name, case)
-    ],
-)
+VERIFIED = [
+    pytest.param(name, case, *run, id="-".join([Path(name).name, *case, *run]))
+    for name, cases in CASES.items()
+    for case in cases
+    for run in runs_of(name, case)
+]
+IN_F32 = [one for one in VERIFIED if one.values[2] == "f32"]
+
+
+# Every case in f32, and half of those in 16 bits.
+@pytest.mark.parametrize("name, settings, dtype, level", IN_F32 + share([one for one in VERIFIED if one not in IN_F32], of=2))
 def test_example_is_verified(name, settings, dtype, level):
     needs(level)
     options = [part for setting in settings for part in ("--set", setting)]

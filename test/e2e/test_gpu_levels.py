@@ -13,8 +13,9 @@ import numpy as np
 import pytest
 
 ROOT = Path(__file__).parents[2]
-sys.path.insert(0, str(ROOT / "test/codegen/cuda"))
+sys.path[:0] = [str(ROOT / "test"), str(ROOT / "test/codegen/cuda")]
 import stand_in  # noqa: E402
+from campaigns import share  # noqa: E402
 
 HOVA = Path(os.environ["HOVA_BUILD"]) / "bin" / "hova"
 MODELS = ROOT / "examples" / "models"
@@ -77,8 +78,11 @@ def test_every_model_of_the_tree_is_here():
     assert set(MODEL_SETS) == {path.stem for path in MODELS.glob("*.json")}
 
 
-@pytest.mark.parametrize("batch", [1, 8])
-@pytest.mark.parametrize("name", MODEL_SETS)
+# Of one item or of eight, in turn.
+STARTED = [(name, batch) for number, name in enumerate(MODEL_SETS) for batch in ((1, 8), (8, 1))[number % 2]]
+
+
+@pytest.mark.parametrize("name, batch", share(STARTED, of=3))
 def test_example_models_start_on_every_level(name, batch, tmp_path):
     """Up to the first launch, which the driver is told to fail."""
     program = compile_to(tmp_path / "model", MODELS / f"{name}.json", *GPU, "--weights-mode=embed", "--init=1",

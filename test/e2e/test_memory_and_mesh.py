@@ -11,12 +11,16 @@ import json
 import os
 import re
 import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 SOURCE = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(SOURCE / "test"))
+from campaigns import share  # noqa: E402
+
 BUILD = Path(os.environ.get("HOVA_BUILD", SOURCE / "build"))
 HOVA = BUILD / "bin/hova"
 M2 = SOURCE / "examples/models/m2.json"
@@ -82,8 +86,10 @@ def test_a_row_without_keys_is_the_mean_of_equal_slots(tmp_path):
 
 
 # Slots begin inside of a panel of keys, fill panels of their own, and end in a tail.
-@pytest.mark.parametrize("dtype", ["f32", "bf16", "f16"])
-@pytest.mark.parametrize(("keys", "slots"), [(1, 1), (5, 40), (32, 16), (33, 95), (47, 1), (64, 64), (130, 333)])
+SLOTS = [(keys, slots, dtype) for keys, slots in [(1, 1), (5, 40), (32, 16), (33, 95), (47, 1), (64, 64), (130, 333)] for dtype in ("f32", "bf16", "f16")]
+
+
+@pytest.mark.parametrize("keys, slots, dtype", share(SLOTS, of=2))
 def test_slots_anywhere(keys, slots, dtype, tmp_path):
     shape = [2, 3, keys, keys]
     inputs = {

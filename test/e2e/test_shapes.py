@@ -10,6 +10,7 @@ without a key. Every model here is a set of small, independent cases with an out
 import json
 import os
 import subprocess
+import sys
 from itertools import product
 from pathlib import Path
 
@@ -17,6 +18,9 @@ import numpy as np
 import pytest
 
 SOURCE = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(SOURCE / "test"))
+from campaigns import share  # noqa: E402
+
 BUILD = Path(os.environ.get("HOVA_BUILD", SOURCE / "build"))
 HOVA = BUILD / "bin/hova"
 LEVELS = ["native", "x86-64-v3"]
@@ -245,7 +249,7 @@ def stored_runs():
             yield pytest.param(model, dtype, level, id=f"{model.__name__}-{dtype}-{level}")
 
 
-@pytest.mark.parametrize(("model", "dtype", "level"), stored_runs())
+@pytest.mark.parametrize(("model", "dtype", "level"), share(stored_runs(), of=2))
 def test_stored_numbers_equal_the_evaluator(model, dtype, level, tmp_path):
     verify(model, level, tmp_path, dtype)
 

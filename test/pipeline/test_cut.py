@@ -10,6 +10,7 @@ verified. cut.test does the same through the options of `hova` itself.
 
 import os
 import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from itertools import combinations, pairwise
 from pathlib import Path
@@ -19,6 +20,9 @@ import pytest
 from examples import examples
 
 SOURCE = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(SOURCE / "test"))
+from campaigns import share  # noqa: E402
+
 BUILD = Path(os.environ.get("HOVA_BUILD", SOURCE / "build"))
 LEVEL = "--march=x86-64-v4"
 PHASES = ["import", "normalize", "fuse", "assign", "tile", "vectorize", "target"]
@@ -66,7 +70,7 @@ def test_every_pair_of_phases_of_a_gelu(tmp_path):
     check(dumps, list(combinations(PHASES, 2)))
 
 
-@pytest.mark.parametrize(("name", "settings"), examples())
+@pytest.mark.parametrize(("name", "settings"), share(examples(), of=3))
 def test_every_phase_of_an_example(name, settings, tmp_path):
     options = [part for setting in settings for part in ("--set", setting)]
     model = SOURCE / "examples" / f"{name}.json"

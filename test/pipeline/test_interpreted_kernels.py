@@ -9,11 +9,15 @@ vectorize. No processor is involved, so every level is tested on every machine.
 import os
 import re
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from examples import SOURCE, examples
+
+sys.path.insert(0, str(SOURCE / "test"))
+from campaigns import share  # noqa: E402
 
 BUILD = Path(os.environ.get("HOVA_BUILD", SOURCE / "build"))
 # Interpreting takes a thousand times as long as running: models keep the width of their heads
@@ -67,7 +71,7 @@ def narrow_examples():
     return runs
 
 
-@pytest.mark.parametrize(("name", "settings", "dtype", "level"), narrow_examples())
+@pytest.mark.parametrize(("name", "settings", "dtype", "level"), share(narrow_examples(), of=2))
 def test_kernels_of_an_example(name, settings, dtype, level, tmp_path):
     model = SOURCE / "examples" / f"{name}.json"
     options = [part for setting in settings for part in ("--set", setting)]

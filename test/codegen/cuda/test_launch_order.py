@@ -5,7 +5,9 @@ Both executors refuse whatever a thread touches before its own wait that a launc
 Faults in the text of a kernel are noticed. Nothing here runs on a GPU."""
 
 import re
+import sys
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from kernels import OVERLAPPING, attention, emit, norm, product
@@ -13,6 +15,9 @@ from modules import MODULES
 from test_levels import of_level
 from test_wgmma import outcomes
 from wgmma_modules import grouped
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+from campaigns import share  # noqa: E402
 
 SETTLED = "--settled=1"
 
@@ -60,7 +65,7 @@ def test_kernels_compute_what_numpy_does(name, tmp_path):
     assert case.ptx().count("griddepcontrol.wait;") == 1 == case.ptx().count("griddepcontrol.launch_dependents;")
 
 
-@pytest.mark.parametrize("name", MODULES)
+@pytest.mark.parametrize("name", share(MODULES, of=3))
 def test_kernels_of_every_recipe_wait(name, tmp_path):
     """On a level with the tiles of 99 KiB: both executors would refuse what is touched before."""
     case = of_level(MODULES[name](), "sm_120")

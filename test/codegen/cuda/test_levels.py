@@ -4,11 +4,16 @@
 interpreted and emulated, with the limits that they have everywhere."""
 
 import re
+import sys
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from kernels import attention, emit, product
 from modules import MODULES
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+from campaigns import share  # noqa: E402
 
 LEVEL = "sm_86"
 SCHEDULE = ("--block-", "--row-warps", "--column-warps", "--queries", "--warps", "--keys", "--step", "--stages")
@@ -31,7 +36,7 @@ def code_of(case):
     return re.sub(r"\.target sm_\w+", "", case.ptx())
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", share(CASES, of=3, first=2, always=["product of many parts"]))
 def test_kernels_of_99_kib_compute_what_numpy_does(name, tmp_path):
     case = of_level(CASES[name](), LEVEL)
     assert case.shared() <= 99 << 10

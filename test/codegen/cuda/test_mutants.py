@@ -1,6 +1,6 @@
 # ===- test_mutants.py - Faults of every class in every recipe ---------------------=== #
 # SPDX-License-Identifier: Apache-2.0
-"""Each recipe has about an eighth of the classes here, which their names choose, and of each rule as many places as it takes until one is
+"""Each recipe has about a tenth of the classes here, which their names choose, and of each rule as many places as it takes until one is
 noticed. test/full/test_kernel_mutants.py takes all classes in all recipes, and more of each."""
 
 import zlib
@@ -10,8 +10,15 @@ import pytest
 from mutants import (FOR_FULL, KINDS, NONE, NOT_NOTICED, RARE, RECIPES, RULES, is_noticed, missed, mutants_by, mutants_of, objection, outcome, spread,
                      text_of)
 
-PLACES, SHARE = 4, 8
+PLACES, SHARE = 4, 10
 HERE = [recipe for recipe in RECIPES if recipe not in FOR_FULL]
+# The recipes that most others stand before, in which a rule changes nothing: what they notice they are asked first, and the others then.
+ASKED_FIRST = {
+    "no meeting of the warp": "product",
+    "an unsigned comparison": "attention, means of values",
+    "a number without its sign": "raw scores alone",
+    "the other of a number and none": "norm of heads within a tile, by length",
+}
 
 
 def turn(*names: str) -> int:
@@ -26,7 +33,7 @@ def test_mutants_are_noticed(recipe, kind, tmp_path):
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: f"{rule.level}, {rule.name}")
 def test_every_rule_is_noticed_in_a_recipe(rule, tmp_path):
     """One that changes nothing anywhere would be a fault that nobody can plant, or that an executor cannot see."""
-    for recipe in sorted(HERE, key=lambda recipe: turn(recipe, rule.name)):
+    for recipe in sorted(HERE, key=lambda recipe: (recipe != ASKED_FIRST.get(rule.name), turn(recipe, rule.name))):
         mutants = mutants_by(rule, recipe)
         if any(is_noticed(outcome(mutants[i], tmp_path)) for i in spread(len(mutants), 1)):
             return

@@ -15,8 +15,9 @@ from reduced_models import MODELS, draw, settings_of
 
 ROOT = Path(__file__).resolve().parents[3]
 HOVA = Path(os.environ.get("HOVA_BUILD", ROOT / "build")) / "bin/hova"
-sys.path.insert(0, str(ROOT / "tools/python"))
+sys.path[:0] = [str(ROOT / "test"), str(ROOT / "tools/python")]
 import hova  # noqa: E402
+from campaigns import share  # noqa: E402
 
 MOST = 6
 SMALL = {"width": 48, "heads": 3, "depth": 2, "vocab": 50, "classes": 10}
@@ -55,7 +56,7 @@ def compiled(tmp_path, request):
     return load_for
 
 
-@pytest.mark.parametrize("compiled", CASES, indirect=True)
+@pytest.mark.parametrize("compiled", share(CASES, of=2), indirect=True)
 def test_runs_have_the_bits_of_their_own_program(compiled):
     random = np.random.default_rng(5)
     program = compiled("any", f"1..{MOST}")

@@ -8,7 +8,9 @@ them, so an operator or an option that nobody draws fails here.
 
 import json
 import subprocess
+import sys
 from functools import cache
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -19,6 +21,9 @@ from model import Model
 from rounding import STORAGES, meet
 from shrink import shrink, smaller_expressions
 from trial import HOVA, Trial, Verdict, bits, run_all
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+from campaigns import share  # noqa: E402
 
 MODELS = 200
 DESCRIPTIONS = 5000  # for words that are rare
@@ -38,7 +43,7 @@ def test_a_random_model_takes_any_number_of_items(seed, tmp_path):
 
 
 # Slices of one product that are added, slices that begin at an odd column, one head beside all, a slice of a slice alone.
-GPU_MODELS = [*range(100), 1079, 1175, 1538, 990329]
+GPU_MODELS = [*share(range(100), of=2), 1079, 1175, 1538, 990329]
 
 
 @pytest.mark.parametrize("first", range(0, len(GPU_MODELS), 35))
