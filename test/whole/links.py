@@ -13,8 +13,8 @@ ROOMS = ("codegen", "dialect", "e2e", "frontend", "fuzz", "passes", "pipeline")
 PROGRAMS = ("bin/hova", "bin/hova-opt", "lib/hova/ld.lld")
 
 
-def link_rest(folder: Path, build: Path, own: set[str], inside: str = "") -> None:
-    """Makes `folder` a folder of links to the files of `build`, except for `own`, which it has; a folder of own files is linked file by
+def link_rest(folder: Path, build: Path, kept: set[str], inside: str = "") -> None:
+    """Makes `folder` a folder of links to the files of `build`, except for those that it keeps as its own; a folder of such files is linked file by
     file. Links to what the build has no more go."""
     folder.mkdir(exist_ok=True)
     entries = {entry.name for entry in build.iterdir()} if build.is_dir() else set()
@@ -23,18 +23,29 @@ def link_rest(folder: Path, build: Path, own: set[str], inside: str = "") -> Non
             link.unlink()
     for name in sorted(entries):
         path, link = inside + name, folder / name
-        if path in own:
+        if path in kept:
             continue
-        if any(one.startswith(path + "/") for one in own):
-            link_rest(link, build / name, own, path + "/")
+        if any(one.startswith(path + "/") for one in kept):
+            link_rest(link, build / name, kept, path + "/")
         elif not link.is_symlink() and not link.exists():
             link.symlink_to(build / name)
 
 
+def are_current(folder: Path, build: Path) -> bool:
+    """Whether the programs were made, and of the objects as they are: who builds other targets alone leaves old ones behind."""
+    linked = [folder / name for name in ("lib/libhova-whole.so", "bin/hova-opt")]
+    if not all(path.exists() for path in [*linked, *(folder / name for name in PROGRAMS)]):
+        return False
+    listed = build / "tools/objects.txt"
+    objects = map(Path, listed.read_text().split()) if listed.exists() else ()
+    newest = max((path.stat().st_mtime_ns for path in objects if path.exists()), default=0)
+    return all(path.stat().st_mtime_ns >= newest for path in linked)
+
+
 def whole_build(build: Path) -> Path:
-    """The folder of links of a build; the build itself where these programs were not made, as in one with planted faults."""
+    """The folder of links of a build; the build itself where these programs are missing, as in one with planted faults, or old."""
     folder = build / "whole"
-    if not all((folder / name).exists() for name in PROGRAMS):
+    if not are_current(folder, build):
         return build
     link_rest(folder, build, {*PROGRAMS, "whole"})
     return folder

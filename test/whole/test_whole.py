@@ -20,7 +20,7 @@ EXAMPLES, VECTORS = SOURCE / "examples", SOURCE / "test/golden/vectors"
 DIGITS = (EXAMPLES / "01-digits/digits.json", f"--weights={EXAMPLES / '01-digits/weights.safetensors'}")
 WINDOWS = (VECTORS / "windows_shifted/model.json", "--init=1")
 
-made = pytest.mark.skipif(WHOLE == BUILD, reason="the target hova_whole is not built: ./dev test builds it")
+made = pytest.mark.skipif(WHOLE == BUILD, reason="the target hova_whole is not built, or not anew: ./dev test builds it")
 
 
 def run(build, program, *words):
@@ -83,6 +83,17 @@ def test_the_rest_is_of_the_build(tmp_path):
     assert found == {"bin/hova": "whole/bin/hova", "bin/other": "bin/other", "lib/libhova.so": "lib/libhova.so", "lib/hova/exe.o": "lib/hova/exe.o",
                      "lib/hova/ld.lld": "whole/lib/hova/ld.lld"}  # fmt: skip
     assert (folder / "share").is_symlink() and not (folder / "gone").is_symlink()
-    (build / "bin/hova-opt").write_text("")
-    (folder / "bin/hova-opt").write_text("")
-    assert whole_build(build) == folder
+
+
+def test_old_programs_are_not_run(tmp_path):
+    build, made = tmp_path / "build", [*PROGRAMS, "lib/libhova-whole.so"]
+    for name in [*made, *(f"whole/{name}" for name in made), "tools/objects.txt", "one.o"]:
+        (build / name).parent.mkdir(parents=True, exist_ok=True)
+        (build / name).write_text(f"{build}/one.o\n")
+        os.utime(build / name, (2, 2))
+    assert whole_build(build) == build / "whole"
+    os.utime(build / "one.o", (3, 3))
+    assert whole_build(build) == build
+    os.utime(build / "one.o", (1, 1))
+    (build / "whole/bin/hova-opt").unlink()
+    assert whole_build(build) == build
