@@ -264,8 +264,15 @@ def test_levels_share_narrow_panels(model, tmp_path):
     verify(model, "x86-64-v4,x86-64-v3", tmp_path)
 
 
-@pytest.mark.parametrize("level", LEVELS)
-@pytest.mark.parametrize("model", MODELS, ids=lambda model: model.__name__)
+# Each model on one of the levels, in turn.
+DIVIDED = [
+    pytest.param(model, level, id=f"{model.__name__}-{level}")
+    for number, model in enumerate(MODELS)
+    for level in (LEVELS if number % 2 else LEVELS[::-1])
+]
+
+
+@pytest.mark.parametrize("model, level", share(DIVIDED, of=2))
 def test_threads_do_not_change_a_bit(model, level, tmp_path):
     """More threads divide rows into other blocks, with other code for their heights.
 

@@ -30,7 +30,7 @@ DESCRIPTIONS = 5000  # for words that are rare
 OTHER_IMAGE = 5520244  # windows of one image after windows of another
 
 
-@pytest.mark.parametrize("seed", [*range(MODELS), OTHER_IMAGE])
+@pytest.mark.parametrize("seed", [*share(range(MODELS), of=2), OTHER_IMAGE])
 def test_a_random_model_equals_numpy(seed, tmp_path):
     assert Trial.draw(seed).run(tmp_path) is None
 
