@@ -22,6 +22,9 @@ Extent extentNamed(StringRef name) {
              : static_cast<Extent>(found - std::begin(extentNames));
 }
 
+/// Axes of sums over blocks of an item's tokens (hova.key_summary).
+static constexpr size_t kSummaryRank = 5;
+
 std::optional<SequenceRanges> SequenceRanges::readFrom(Operation *op) {
   auto function = dyn_cast<FunctionOpInterface>(op);
   function = function ? function : op->getParentOfType<FunctionOpInterface>();
@@ -99,7 +102,8 @@ Extent SequenceRanges::extentOf(Type type) const {
       return extent;
     }
   }
-  return shape.size() == 2 && shape[0] == items ? Extent::items : Extent::fixed;
+  bool isOfItems = shape.size() == 2 || shape.size() == kSummaryRank;
+  return isOfItems && shape[0] == items ? Extent::items : Extent::fixed;
 }
 
 Extent SequenceRanges::extentOfArgument(FunctionOpInterface main,

@@ -9,6 +9,10 @@
 //
 //   [items, tokens] of integers, [items, tokens, columns]   rows: tokens
 //   [items, columns]                                        rows: items
+//   [items, heads, blocks, rows, columns]                   rows: items
+//
+// The last are sums over blocks of an item's tokens: an item has room for the
+// blocks of the longest, and what a run leaves there is of the blocks it has.
 //
 // Items may have tokens of two ranges, as those of a sentence and of what it is
 // translated into. Then there is a table for each. Where both have one largest

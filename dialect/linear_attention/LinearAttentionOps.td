@@ -189,6 +189,9 @@ def Hova_MergeSummariesOp
     running merge that causal queries read: block t of the result is the blocks
     before t, for t = 0 the sums over no key.
 
+    In a program for a range of tokens `block` says how many tokens a block has:
+    a run reads those blocks that begin before the end of an item.
+
     Operand: `summary [batch, heads, blocks, rows, columns]` as
     `hova.key_summary` makes it. Result `[batch, heads, 1, rows, columns]`, and
     of the summary's shape if it is exclusive.
@@ -207,7 +210,8 @@ def Hova_MergeSummariesOp
     ```
   }];
   let arguments = (ins Hova_FeatureMap:$map, Hova_Tensor:$summary,
-      UnitAttr:$exclusive);
+      UnitAttr:$exclusive,
+      OptionalAttr<ConfinedAttr<I64Attr, [IntPositive]>>:$block);
   let results = (outs Hova_Tensor:$result);
   let assemblyFormat =
       "$map (`exclusive` $exclusive^)? $summary attr-dict `:` type($summary) `->` type($result)";

@@ -3,6 +3,7 @@
 //
 // How a linear attention is divided along its keys (SplitReductionOpInterface).
 
+#include "dialect/Ranges.h"
 #include "dialect/Shapes.h"
 #include "dialect/linear_attention/LinearAttentionOps.h"
 #include "llvm/Support/MathExtras.h"
@@ -71,6 +72,7 @@ Value LinearAttentionOp::splitReduction(RewriterBase &rewriter,
   int64_t tokens = shapeOf(getKey())[1];
   int64_t block = std::min(tokens, split.length);
   bool isCausal = getCausal();
+  bool isOfAnyLength = SequenceRanges::ofTokens(*this).has_value();
   UnitAttr narrow = getNarrowAttr();
   if (split.isNarrow && hasFactorsOfOneType(*this)) {
     narrow = rewriter.getUnitAttr();
@@ -82,10 +84,14 @@ Value LinearAttentionOp::splitReduction(RewriterBase &rewriter,
     shape[2] = isCausal ? shape[2] : 1;
     summary = MergeSummariesOp::create(
         rewriter, getLoc(), type.clone(shape), getMapAttr(), summary,
-        isCausal ? rewriter.getUnitAttr() : UnitAttr());
+        isCausal ? rewriter.getUnitAttr() : UnitAttr(),
+        isOfAnyLength ? rewriter.getI64IntegerAttr(block) : IntegerAttr());
   }
-  int64_t queries =
-      isCausal ? block : queryBlockSize(shapeOf(getQuery())[1], split.length);
+  // Where tokens are a range, how many blocks of keys an item has follows from
+  // those of its queries.
+  int64_t queries = isCausal || isOfAnyLength
+                        ? block
+                        : queryBlockSize(shapeOf(getQuery())[1], split.length);
   return SummaryAttentionOp::create(
       rewriter, getLoc(), getType(), getMapAttr(), getQuery(), summary,
       isCausal ? getKey() : Value(), isCausal ? getValue() : Value(),

@@ -7,6 +7,7 @@
 #include "dialect/attention/AttentionOps.h"
 #include "dialect/columns/ColumnOps.h"
 #include "dialect/dense/DenseOps.h"
+#include "dialect/linear_attention/LinearAttentionOps.h"
 #include "dialect/program/ProgramOps.h"
 #include "dialect/score/ScoreOps.h"
 #include "dialect/token/TokenOps.h"
@@ -104,6 +105,7 @@ private:
   std::string checkAttention(AttentionOp op);
   std::string checkCaptured(AttentionOp op, unsigned index);
   bool readsItem(AttentionOp op, OpOperand &number) const;
+  std::string checkLinearAttention(LinearAttentionOp op);
   std::string checkPool(PoolOp op);
   std::string checkRows(Operation *op);
   std::string checkTokens(Operation *op);
@@ -203,6 +205,22 @@ std::string RangeChecker::checkAttention(AttentionOp op) {
   return checkResult(op.getResult(), queries);
 }
 
+/// Sums over keys are over the item's own.
+std::string RangeChecker::checkLinearAttention(LinearAttentionOp op) {
+  Value ofTokens[] = {op.getQuery(), op.getKey(), op.getValue(),
+                      op.getKeyValid()};
+  for (Value operand : ofTokens) {
+    if (operand && extentIn(operand) != Extent::tokens) {
+      return "queries, keys, values and their mask are not of one range of "
+             "tokens";
+    }
+  }
+  if (op.getFeatures() && extentIn(op.getFeatures()) != Extent::fixed) {
+    return "its features are of items";
+  }
+  return checkResult(op.getResult());
+}
+
 std::string RangeChecker::checkPool(PoolOp op) {
   Extent tokens = extentIn(op.getX());
   if (!areTokens(tokens) || (op.getBy() && extentIn(op.getBy()) != tokens)) {
@@ -277,6 +295,9 @@ std::string RangeChecker::check(Operation *op) {
   }
   if (auto attention = dyn_cast<AttentionOp>(op)) {
     return checkAttention(attention);
+  }
+  if (auto linear = dyn_cast<LinearAttentionOp>(op)) {
+    return checkLinearAttention(linear);
   }
   if (auto pool = dyn_cast<PoolOp>(op)) {
     return checkPool(pool);

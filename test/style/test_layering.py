@@ -48,7 +48,7 @@ FOLDERS = {
     "dialect/linear_attention": {"dialect", "dialect/attention"},
     "dialect/placement": {"dialect"},
     "dialect/program": {"dialect"},
-    "dialect/ranges": {"dialect", "dialect/attention", "dialect/columns", "dialect/dense", "dialect/placement", "dialect/program", "dialect/score", "dialect/token"},
+    "dialect/ranges": {"dialect", "dialect/attention", "dialect/columns", "dialect/dense", "dialect/linear_attention", "dialect/placement", "dialect/program", "dialect/score", "dialect/token"},
     "dialect/score": {"dialect"},
     "dialect/token": {"dialect"},
     "frontend/reader": set(),

@@ -15,16 +15,33 @@ namespace hova {
 // Blocks of tokens
 //===----------------------------------------------------------------------===//
 
-TokenBlock tokenBlockOf(Expr unit, const FeatureSizes &sizes) {
+TokenBlock tokenBlockOf(KernelEmitter &e, Expr unit,
+                        const FeatureSizes &sizes) {
   Expr number = unit % sizes.blocks, pair = unit / sizes.blocks;
   Expr batch = pair / sizes.heads, token = number * sizes.block;
-  return {number, batch, pair % sizes.heads, token,
-          batch * sizes.tokens + token};
+  TokenBlock block = {number, batch, pair % sizes.heads, token, {}, {}, {}};
+  RowsOf rows = e.rowsOfItem(batch, sizes.tokens, sizes.ofTokens);
+  block.row = rows.first + token;
+  if (e.haveTokenRanges()) {
+    // Blocks begin at multiples of one size in every item, however long it is:
+    // so sums of a block do not depend on what comes after it.
+    Expr end = min(token + sizes.block, rows.count);
+    block.length = select(token < rows.count, end - token, 0);
+    block.blocks = (rows.count + (sizes.block - 1)) / sizes.block;
+  }
+  return block;
 }
 
 void forEachLength(KernelEmitter &e, const TokenBlock &block,
                    const FeatureSizes &sizes,
-                   llvm::function_ref<void(int64_t)> body) {
+                   llvm::function_ref<void(const BlockLength &)> body) {
+  if (block.length) {
+    Expr isWhole = block.length == sizes.block;
+    e.ifThen(isWhole, [&] { body(sizes.block); });
+    e.ifThen((block.length != 0) & (block.length < sizes.block),
+             [&] { body(BlockLength(block.length)); });
+    return;
+  }
   if (sizes.last == sizes.block) {
     return body(sizes.block);
   }
@@ -32,8 +49,35 @@ void forEachLength(KernelEmitter &e, const TokenBlock &block,
   e.ifThen(block.number == sizes.blocks - 1, [&] { body(sizes.last); });
 }
 
-void KeyMask::write(const TokenBlock &block, int64_t tokens) {
-  e.forEachChunk(tokens, [&](const Chunk &at) {
+void forEachTokenRows(KernelEmitter &e, StringRef name,
+                      const BlockLength &length,
+                      llvm::function_ref<void(Expr, int64_t)> body) {
+  int64_t most = e.schedule.tileRows;
+  if (length.known) {
+    return forEachEvenBlock(e, name, *length.known, most, body);
+  }
+  Expr rest = length.count % most, row = length.count - rest;
+  e.forLoop(name, 0, row, most, [&](Expr row) { body(row, most); });
+  for (int64_t height = llvm::PowerOf2Ceil(most) / 2; height > 0; height /= 2) {
+    Expr isTaken = rest / height % 2 == 1;
+    e.ifThen(isTaken, [&] { body(row, height); });
+    row = row + select(isTaken, height, 0);
+  }
+}
+
+void KeyMask::write(const TokenBlock &block, const BlockLength &length) {
+  if (block.length) {
+    // Packed items are one row of the matrix.
+    e.forLoop("tokens", length.count, [&](Expr i) {
+      Expr isKey;
+      if (bytes) {
+        isKey = e.load(bytes, 0, block.row + i) != 0;
+      }
+      e.store(select(isKey, 1.0, 0.0), ones, 0, i);
+    });
+    return;
+  }
+  e.forEachChunk(*length.known, [&](const Chunk &at) {
     Expr isKey;
     if (bytes) {
       isKey = e.loadAsStored(bytes, block.batch, at + block.token) != 0;
@@ -46,7 +90,8 @@ void KeyMask::write(const TokenBlock &block, int64_t tokens) {
 // Products
 //===----------------------------------------------------------------------===//
 
-void FeatureRows::emitProducts(Expr first, Expr head, int64_t count) {
+void FeatureRows::emitProducts(Expr first, Expr head,
+                               const BlockLength &length) {
   Expr left = head * sizes.keyWidth;
   auto emitTiles = [&](Expr row, int64_t height) {
     Expr from = first + row;
@@ -58,7 +103,7 @@ void FeatureRows::emitProducts(Expr first, Expr head, int64_t count) {
       e.store(computeTile(from, left, height, at), rows, {row, height, at});
     });
   };
-  forEachEvenBlock(e, "tokens", count, e.schedule.tileRows, emitTiles);
+  forEachTokenRows(e, "tokens", length, emitTiles);
 }
 
 /// log2(e) |scale x_i|^2 / 2 for `height` tokens, whose x begin at `row` and

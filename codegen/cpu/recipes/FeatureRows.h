@@ -22,8 +22,8 @@ namespace hova {
 struct FeatureSizes {
   template <typename OpT>
   FeatureSizes(OpT op, mlir::Value tokens, mlir::Value summary)
-      : map(op.getMap()), heads(op.getHeads()), tokens(shapeOf(tokens)[1]),
-        keyWidth(shapeOf(tokens)[2] / heads),
+      : ofTokens(tokens), map(op.getMap()), heads(op.getHeads()),
+        tokens(shapeOf(tokens)[1]), keyWidth(shapeOf(tokens)[2] / heads),
         valueWidth(shapeOf(summary)[4] - 1),
         count(op.getFeatures() ? shapeOf(op.getFeatures())[1] : keyWidth),
         scale(op.getScale().convertToDouble()),
@@ -34,6 +34,7 @@ struct FeatureSizes {
         // A column more: what the sum of the plain values is multiplied with.
         stride(paddedStride(count + 1, 4)) {}
 
+  mlir::Value ofTokens; ///< queries or keys
   FeatureMap map;
   int64_t heads, tokens, keyWidth, valueWidth;
   int64_t count; ///< features
@@ -56,15 +57,35 @@ struct FeatureSizes {
 /// The unit of a kernel: a block of the tokens of one head.
 struct TokenBlock {
   Expr number, batch, head;
-  Expr token; ///< the first, in its batch entry
-  Expr row;   ///< the same in the matrix of all tokens
+  Expr token;  ///< the first, in its batch entry
+  Expr row;    ///< the same in the matrix of all tokens
+  Expr length; ///< tokens that it has; null where sizes say it
+  Expr blocks; ///< of its item, that have tokens; null where sizes say it
 };
 
-TokenBlock tokenBlockOf(Expr unit, const FeatureSizes &sizes);
-/// A body for each length of a block, whose loops have constant bounds.
+TokenBlock tokenBlockOf(KernelEmitter &e, Expr unit, const FeatureSizes &sizes);
+
+/// How many tokens of a block some code is for.
+struct BlockLength {
+  BlockLength(int64_t known) : count(known), known(known) {}
+  explicit BlockLength(Expr count) : count(count) {}
+
+  Expr count;
+  std::optional<int64_t> known; ///< nothing where a run says it
+};
+
+/// A body for each length of a block, whose loops have constant bounds. With a
+/// range of tokens, one for whole blocks and one for any number of tokens; none
+/// runs for a block behind the end of its item.
 void forEachLength(KernelEmitter &e, const TokenBlock &block,
                    const FeatureSizes &sizes,
-                   llvm::function_ref<void(int64_t tokens)> body);
+                   llvm::function_ref<void(const BlockLength &)> body);
+/// Every token of a block once, some at a time: even blocks of rows where its
+/// length is known, else as many of a tile's height as there are, and rows of
+/// which the last heights have half as many each time.
+void forEachTokenRows(KernelEmitter &e, llvm::StringRef name,
+                      const BlockLength &length,
+                      llvm::function_ref<void(Expr row, int64_t height)> body);
 
 /// Which keys of a block count, in a row of ones and zeros: [1][tokens].
 class KeyMask {
@@ -74,7 +95,7 @@ public:
       : e(e), ones(ones), bytes(keyValid ? e.buffer(keyValid) : keyValid) {}
 
   explicit operator bool() const { return bool(bytes); }
-  void write(const TokenBlock &block, int64_t tokens);
+  void write(const TokenBlock &block, const BlockLength &length);
   /// Whether a key counts, or those of a chunk; null where all do.
   template <typename Place> Expr counts(const Place &keys) {
     return bytes ? e.load(ones, 0, keys) != 0 : Expr();
@@ -89,8 +110,10 @@ class FeatureRows {
 public:
   struct Scratch {
     Scratch() = default;
-    Scratch(const FeatureSizes &sizes, ScratchLayout &layout)
-        : rows(layout.take({sizes.block, sizes.stride})),
+    /// Of a block; `moreRows` behind it hold whatever was there.
+    Scratch(const FeatureSizes &sizes, ScratchLayout &layout,
+            int64_t moreRows = 0)
+        : rows(layout.take({sizes.block + moreRows, sizes.stride})),
           halfNorms(layout.take({sizes.block, 1})) {}
 
     mlir::Value rows;
@@ -107,9 +130,9 @@ public:
   /// The features [block][stride].
   const mlir::Value rows;
 
-  /// Rows 0 to `count` from row `first` of the operand: what exponents are made
-  /// of, or rectified features, which are final.
-  void emitProducts(Expr first, Expr head, int64_t count);
+  /// Rows 0 to `length` from row `first` of the operand: what exponents are
+  /// made of, or rectified features, which are final.
+  void emitProducts(Expr first, Expr head, const BlockLength &length);
   /// The largest product of row `i`.
   Expr maximum(Expr i) { return reduce(Kind::MAXNUMF, i, sizes.count); }
   Expr sum(Expr i) { return reduce(Kind::ADD, i, sizes.count); }

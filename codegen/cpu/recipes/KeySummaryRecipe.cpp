@@ -45,16 +45,17 @@ struct KeySummaryEmitter : KeySummaryScratch {
   void emit() {
     int64_t rows = sizes.count + summaryExtraRows(sizes.map);
     e.forLoop("token_block", e.begin, e.end, 1, [&](Expr unit) {
-      block = tokenBlockOf(unit, sizes);
+      block = tokenBlockOf(e, unit, sizes);
       slot = unit * rows;
       forEachLength(e, block, sizes,
-                    [&](int64_t tokens) { emitBlock(tokens); });
+                    [&](const BlockLength &length) { emitBlock(length); });
     });
   }
 
-  void emitBlock(int64_t tokens) {
-    mask.write(block, tokens);
-    keys.emitProducts(block.row, block.head, tokens);
+  void emitBlock(const BlockLength &length) {
+    Expr tokens = length.count;
+    mask.write(block, length);
+    keys.emitProducts(block.row, block.head, length);
     Expr maximum = sizes.hasMaximum() ? emitMaximum(tokens) : Expr();
     if (sizes.hasExponentials() || mask) {
       Expr shift = maximum ? -maximum : Expr(sizes.shift());
@@ -76,7 +77,7 @@ struct KeySummaryEmitter : KeySummaryScratch {
   }
 
   /// The largest product of the block's keys.
-  Expr emitMaximum(int64_t tokens) {
+  Expr emitMaximum(Expr tokens) {
     return e.fold("tokens", 0, tokens, 1, kNoKeyMaximum,
                   [&](Expr i, Expr before) {
                     Expr maximum = keys.maximum(i);
@@ -87,7 +88,7 @@ struct KeySummaryEmitter : KeySummaryScratch {
   /// Tiles of `height` rows of the slot from row `row`: the product of `lhs`
   /// with the values.
   void multiplyValues(Value lhs, Expr lhsRow, int64_t height, Expr row,
-                      int64_t tokens) {
+                      Expr tokens) {
     Expr left = block.head * sizes.valueWidth;
     forEachTileColumn(e, sizes.valueWidth, [&](const Chunk &at) {
       Expr tile = e.multiply({row, height, at}, {lhs, {lhsRow, 0}},
@@ -97,7 +98,7 @@ struct KeySummaryEmitter : KeySummaryScratch {
   }
 
   /// The sums of the features, by columns, become the last column of the slot.
-  void emitSumsOfOnes(int64_t tokens) {
+  void emitSumsOfOnes(Expr tokens) {
     forEachTileColumn(e, sizes.count, [&](const Chunk &at) {
       Expr tile = e.multiply({0, at}, {ones, {0, 0}},
                              {keys.rows, {0, at.column}}, tokens);
@@ -109,15 +110,21 @@ struct KeySummaryEmitter : KeySummaryScratch {
   }
 
   /// What eps is multiplied with.
-  void emitPlainSums(int64_t tokens) {
+  void emitPlainSums(Expr tokens) {
     multiplyValues(ones, 0, 1, sizes.count, tokens);
-    Expr count = tokens;
+    Expr count = tokens.isConstant() ? tokens : toFloat(tokens);
     if (mask) {
       count = e.fold("tokens", 0, tokens, 1, 0.0, [&](Expr i, Expr sum) {
         return sum + e.load(ones, 0, i);
       });
     }
     e.store(count, slots, slot + sizes.count, sizes.valueWidth);
+  }
+
+  /// An index as f32.
+  Expr toFloat(Expr number) {
+    return e.compute<arith::UIToFPOp>(
+        e.builder.getF32Type(), toInteger(number, e.builder.getI32Type()));
   }
 };
 } // namespace

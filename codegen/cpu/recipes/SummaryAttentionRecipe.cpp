@@ -60,8 +60,13 @@ struct SummaryAttentionScratch {
   int64_t paddedTokens = llvm::alignTo(sizes.block, tileColumns);
 
   FeatureRows::Scratch queryRows{sizes, layout};
+  /// Keys of a block that are any number are transposed by so many at once.
+  int64_t moreKeys = SequenceRanges::ofTokens(op)
+                         ? llvm::alignTo(sizes.block, kTransposed) - sizes.block
+                         : 0;
   FeatureRows::Scratch keyRows =
-      isCausal ? FeatureRows::Scratch(sizes, layout) : FeatureRows::Scratch();
+      isCausal ? FeatureRows::Scratch(sizes, layout, moreKeys)
+               : FeatureRows::Scratch();
   /// Merged sums, those of ones, and the exponent that they are relative to.
   Value state = layout.take({depth, paddedStride(sizes.valueWidth, 4)});
   Value ones = layout.take({1, depth});
@@ -93,11 +98,12 @@ struct SummaryAttentionEmitter : SummaryAttentionScratch {
 
   void emit() {
     e.forLoop("query_block", e.begin, e.end, 1, [&](Expr unit) {
-      block = tokenBlockOf(unit, sizes);
+      block = tokenBlockOf(e, unit, sizes);
       keyHead = block.head / op.getGroup();
-      mergeBefore(unit);
+      Expr hasTokens = block.length ? block.length != 0 : Expr();
+      e.ifThen(hasTokens, [&] { mergeBefore(unit); });
       forEachLength(e, block, sizes,
-                    [&](int64_t tokens) { emitBlock(tokens); });
+                    [&](const BlockLength &length) { emitBlock(length); });
     });
   }
 
@@ -124,7 +130,8 @@ struct SummaryAttentionEmitter : SummaryAttentionScratch {
       from = select(isNew, 0, max(block.number, 1) - 1);
       to = block.number;
     } else {
-      to = select(isNew, merged, 0);
+      // With a range of tokens blocks of queries are those of keys.
+      to = select(isNew, block.blocks ? block.blocks : Expr(merged), 0);
     }
     e.forLoop("token_block", from, to, 1,
               [&](Expr slot) { mergeSlot(firstSlot + slot); });
@@ -171,24 +178,24 @@ struct SummaryAttentionEmitter : SummaryAttentionScratch {
   // Queries
   //===--------------------------------------------------------------------===//
 
-  void emitBlock(int64_t tokens) {
+  void emitBlock(const BlockLength &tokens) {
     queries.emitProducts(block.row, block.head, tokens);
     if (sizes.hasExponentials()) {
-      e.forLoop("queries", tokens, [&](Expr i) { emitQueryFeatures(i); });
+      e.forLoop("queries", tokens.count, [&](Expr i) { emitQueryFeatures(i); });
     }
     if (isCausal) {
       emitKeyFeatures(tokens);
       transposeKeys(tokens);
       return emitCausalRows(tokens);
     }
-    e.forLoop("queries", tokens, [&](Expr i) {
+    e.forLoop("queries", tokens.count, [&](Expr i) {
       writeInverse(
           i, [&] { return queries.dot(i, ones, depth); },
           [&](Expr factor) { queries.enlarge(i, factor, queries.rows, i); });
     });
-    forEachEvenBlock(
-        e, "queries", tokens, e.schedule.tileRows,
-        [&](Expr row, int64_t height) { emitResults(row, height, {}); });
+    forEachTokenRows(e, "queries", tokens, [&](Expr row, int64_t height) {
+      emitResults(row, height, {});
+    });
   }
 
   void emitQueryFeatures(Expr i) {
@@ -272,7 +279,7 @@ struct SummaryAttentionEmitter : SummaryAttentionScratch {
   // Keys of a causal block
   //===--------------------------------------------------------------------===//
 
-  void emitKeyFeatures(int64_t tokens) {
+  void emitKeyFeatures(const BlockLength &tokens) {
     // Lanes after the last token are read, though what they give is not.
     clearRow(peaks, 0, paddedTokens);
     clearRow(valid, 0, paddedTokens);
@@ -280,7 +287,7 @@ struct SummaryAttentionEmitter : SummaryAttentionScratch {
       mask.write(block, tokens);
     }
     keys.emitProducts(block.row, keyHead, tokens);
-    e.fold("tokens", 0, tokens, 1, e.load(peak, 0, 0),
+    e.fold("tokens", 0, tokens.count, 1, e.load(peak, 0, 0),
            [&](Expr i, Expr largest) {
              Expr counts = mask.counts(i), shift = sizes.shift();
              if (sizes.hasMaximum()) {
@@ -295,7 +302,7 @@ struct SummaryAttentionEmitter : SummaryAttentionScratch {
   }
 
   /// packed[r][j] = feature r of key j, up to the end of the tile of the last.
-  void transposeKeys(int64_t tokens) {
+  void transposeKeys(const BlockLength &length) {
     // 16 keys, of which `count` exist.
     auto transposeTokens = [&](Expr token, int64_t count) {
       e.forEachChunk(sizes.count, kTransposed, [&](const Chunk &features) {
@@ -308,7 +315,13 @@ struct SummaryAttentionEmitter : SummaryAttentionScratch {
             });
       });
     };
-    int64_t whole = tokens / kTransposed * kTransposed;
+    if (!length.known) {
+      // Scores of what stands behind the last key are replaced by zero.
+      e.forLoop("tokens", 0, length.count, kTransposed,
+                [&](Expr token) { transposeTokens(token, kTransposed); });
+      return;
+    }
+    int64_t tokens = *length.known, whole = tokens / kTransposed * kTransposed;
     if (whole) {
       e.forLoop("tokens", 0, whole, kTransposed,
                 [&](Expr token) { transposeTokens(token, kTransposed); });
@@ -361,7 +374,7 @@ struct SummaryAttentionEmitter : SummaryAttentionScratch {
     return queries.dot(query, ones, depth) + sum;
   }
 
-  void emitCausalRows(int64_t tokens) {
+  void emitCausalRows(const BlockLength &tokens) {
     auto emitRows = [&](Expr row, int64_t height) {
       Expr limit = row + height;
       Expr tiles = (limit + (tileColumns - 1)) / tileColumns;
@@ -382,7 +395,7 @@ struct SummaryAttentionEmitter : SummaryAttentionScratch {
       });
       emitResults(row, height, limit);
     };
-    forEachEvenBlock(e, "queries", tokens, e.schedule.tileRows, emitRows);
+    forEachTokenRows(e, "queries", tokens, emitRows);
   }
 };
 } // namespace

@@ -166,6 +166,11 @@ ItemRows GroupEmitter::rowsOfSequence() {
   return *sequenceRows;
 }
 
+Expr GroupEmitter::tokensOf(Expr item) {
+  return wordOf(item + (SequenceRanges::kFirstRows + 1)) -
+         wordOf(item + SequenceRanges::kFirstRows);
+}
+
 Value GroupEmitter::wordTile(const Place &place, int64_t word) {
   TileType column = place.type.with({place.type.rows(), 1}, b.getI32Type(),
                                     place.type.getDistribution());
@@ -183,9 +188,7 @@ GroupEmitter::ItemTiles GroupEmitter::itemTiles(const Place &place) {
             [](KernelBuilder::Elements x, Expr, Expr) { return x[0] - x[1]; });
   Expr longest = 0;
   for (int64_t i = 0; i < place.type.rows(); ++i) {
-    Expr item = min(place.row + i, ranges->items - 1);
-    Expr tokens = wordOf(item + (SequenceRanges::kFirstRows + 1)) -
-                  wordOf(item + SequenceRanges::kFirstRows);
+    Expr tokens = tokensOf(min(place.row + i, ranges->items - 1));
     longest = i == 0 ? tokens : max(longest, tokens);
   }
   return {first, count, longest};

@@ -73,6 +73,8 @@ public:
   bool haveTokenRanges() const { return ranges.has_value(); }
   /// Of the block's sequence (z), as the table has them.
   ItemRows rowsOfSequence();
+  /// How many tokens the table has for an item.
+  Expr tokensOf(Expr item);
   /// What the table says of the item of each row of tiles at `place`, as
   /// columns of integers, and the most tokens of one of these items.
   struct ItemTiles {

@@ -43,6 +43,13 @@ func.func @merges_sums(%s: tensor<?x2x3x12x4xf32>) -> tensor<?x2x1x12x4xf32> {
   return %r : tensor<?x2x1x12x4xf32>
 }
 
+// CHECK-LABEL: @merges_sums_of_any_length
+// CHECK: hova.merge_summaries softmax %{{[a-z0-9_]+}} {block = 4 : i64}
+func.func @merges_sums_of_any_length(%s: tensor<2x2x3x12x4xf32>) -> tensor<2x2x1x12x4xf32> {
+  %r = hova.merge_summaries softmax %s {block = 4 : i64} : tensor<2x2x3x12x4xf32> -> tensor<2x2x1x12x4xf32>
+  return %r : tensor<2x2x1x12x4xf32>
+}
+
 // CHECK-LABEL: @merges_sums_before_each_block
 // CHECK: hova.merge_summaries softmax exclusive %{{[a-z0-9_]+}} : tensor<?x2x3x12x4xf32> -> tensor<?x2x3x12x4xf32>
 func.func @merges_sums_before_each_block(%s: tensor<?x2x3x12x4xf32>) -> tensor<?x2x3x12x4xf32> {

@@ -176,6 +176,11 @@ TOKENS = {"t": {"shape": ["items", "length"], "dtype": "i32", "range": [0, VOCAB
 # What depends on more than an item's own tokens: inputs, layers, and what is said of the last one.
 MISTAKES = {
     "blocks of keys": (X, [attend(kind="bigbird", block_size=8, random_blocks=1)], "its blocks of keys depend on the number of tokens"),
+    "keys of no run": (
+        X,
+        [{"name": "k", "op": "weight", "shape": ["largest(items)", "largest(length)", WIDTH]}, attend(kind="performer", key="k", value="k")],
+        "queries, keys, values and their mask are not of one range of tokens",
+    ),
     "slots of a memory": (X, [attend(memory=4)], "its keys have slots of a memory behind them"),
     "scores": (X, [attend(name="a", scores=True), attend(score_bias="a.scores")], "its scores are read by others"),
     "the number of an item": (X, [attend(score="score - 0.1 * batch * key")], "its score depends on the number of an item"),

@@ -72,6 +72,23 @@ func.func @main(%q: tensor<1x?x8xf32>, %k: tensor<1x7x8xf32>) -> tensor<1x?x8xf3
 
 // -----
 
+// Where tokens are a range, queries are divided as keys are, so that how many blocks an item has says how many of either:
+// nine queries in blocks of four, not three. What merges sums is told how many tokens a block has.
+// CHECK-LABEL: @main
+// CHECK: hova.key_summary relu {{.*}}block = 4 : i64
+// CHECK: hova.summary_attention relu {{.*}}block = 4 : i64
+// MERGED-LABEL: @main
+// MERGED: hova.key_summary relu {{.*}}block = 4 : i64
+// MERGED: hova.merge_summaries relu %{{.*}} {block = 4 : i64}
+// MERGED: hova.summary_attention relu {{.*}}block = 4 : i64
+func.func @main(%q: tensor<2x9x8xf32>) -> tensor<2x9x8xf32> attributes {hova.ranges = array<i64: 1, 2, 1, 9>} {
+  %o = hova.linear_attention relu %q, %q, %q {heads = 2 : i64}
+      : (tensor<2x9x8xf32>, tensor<2x9x8xf32>, tensor<2x9x8xf32>) -> tensor<2x9x8xf32>
+  return %o : tensor<2x9x8xf32>
+}
+
+// -----
+
 // Causal queries compute what their own part holds again, so that a GPU has shorter parts for them.
 // CUDA-LABEL: @main
 // CUDA: %[[SUMS:.*]] = hova.key_summary relu {{.*}}block = 256 : i64{{.*}} -> tensor<1x2x4x4x5xf32>

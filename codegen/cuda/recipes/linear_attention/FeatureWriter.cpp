@@ -44,6 +44,10 @@ Value FeatureWriter::halfNorms(Value x) {
   });
 }
 
+Value FeatureWriter::maskOf(Value keyValid) {
+  return e.haveTokenRanges() ? e.sequenceOf(keyValid) : e.matrix(keyValid);
+}
+
 Value FeatureWriter::validKeys(TileType type, Expr first) {
   if (!keyValid) {
     return {};
@@ -51,7 +55,9 @@ Value FeatureWriter::validKeys(TileType type, Expr first) {
   Type ints =
       type.with(type.getShape(), b.getI32Type(), type.getDistribution());
   return b.gather(ints, keyValid, [&](Expr i, Expr j) {
-    return std::pair(e.block(2), first + (type.rows() == 1 ? j : i));
+    Expr key = first + (type.rows() == 1 ? j : i);
+    return e.haveTokenRanges() ? std::pair(key, Expr(0))
+                               : std::pair(e.block(2), key);
   });
 }
 
@@ -101,11 +107,27 @@ FeatureWriter::KeyBlock FeatureWriter::keyBlockOf(KeySummaryOp op) {
   block.values = e.headOf(op.getValue(), heads);
   Expr part = e.block(0) / countRowBlocks(op, chosen.getRows());
   block.first = part * size;
-  block.end = min(size, tokens - block.first);
+  block.end = min(size, tokensOf(tokens) - block.first);
+  if (e.haveTokenRanges()) {
+    // Blocks behind the end of their sequence have no keys.
+    block.end = select(block.first < tokensOf(tokens), block.end, 0);
+  }
   Expr head = e.block(2) * shape[1] + e.block(1);
   Expr slot = head * shape[2] + part;
   block.to = e.view(e.matrix(op.getResult()), slot * rows, rows, 0, shape[4]);
   return block;
+}
+
+FeatureWriter::TurnCount FeatureWriter::turnsOf(const KeyBlock &block,
+                                                int64_t most, int64_t step) {
+  if (!e.haveTokenRanges()) {
+    return {most, {}};
+  }
+  return {most, (max(block.end, 1) + (step - 1)) / step};
+}
+
+Expr FeatureWriter::tokensOf(int64_t tokens) {
+  return e.haveTokenRanges() ? e.rowsOfSequence().count : Expr(tokens);
 }
 
 Value FeatureWriter::sumsOf(SummaryAttentionOp op) {
@@ -122,7 +144,7 @@ Value FeatureWriter::sumsOf(SummaryAttentionOp op) {
 // Loops
 //===----------------------------------------------------------------------===//
 
-FeatureWriter::Values FeatureWriter::takeTurns(int64_t turns,
+FeatureWriter::Values FeatureWriter::takeTurns(TurnCount turns,
                                                ValueRange resident,
                                                ValueRange state, Copy copy,
                                                Take take) {
@@ -137,21 +159,22 @@ FeatureWriter::Values FeatureWriter::takeTurns(int64_t turns,
   auto takeBox = [&](Expr turn, ValueRange in) {
     return take(turn, b(in[copies]), in.drop_front(copies + 1));
   };
-  if (turns > 1) {
-    carried =
-        b.loop(turns - 1, carried, [&](Expr turn, ValueRange in) -> Values {
-          GroupWaitOp::create(b, in.take_front(copies));
-          Expr other = b.previous(b(in[copies]), 2);
-          Values next = copy(turn + 1, other);
-          next.push_back(other);
-          llvm::append_range(next, takeBox(turn, in));
-          return next;
-        });
+  if (turns.most > 1) {
+    Expr last = turns.here ? turns.here - 1 : Expr(turns.most - 1);
+    carried = b.loop(0, last, carried, [&](Expr turn, ValueRange in) -> Values {
+      GroupWaitOp::create(b, in.take_front(copies));
+      Expr other = b.previous(b(in[copies]), 2);
+      Values next = copy(turn + 1, other);
+      next.push_back(other);
+      llvm::append_range(next, takeBox(turn, in));
+      return next;
+    });
   }
   // The last turn has nothing to copy.
   GroupWaitOp::create(b, ArrayRef(carried).take_front(copies));
   isLastTurn = true;
-  Values made = takeBox(b.index(turns - 1), carried);
+  Values made =
+      takeBox(turns.here ? turns.here - 1 : b.index(turns.most - 1), carried);
   isLastTurn = false;
   GroupWaitOp::create(b, ValueRange());
   return made;
@@ -167,7 +190,7 @@ Value FeatureWriter::maximumBefore(Value sums) {
 }
 
 Value FeatureWriter::maximaUpTo(Value maxima, Value sums, Expr row,
-                                int64_t tokens) {
+                                Expr tokens) {
   TileType column = tile(1);
   Value counted = b.map(
       column, {maxima, validKeys(column, row)}, [&](Elements x, Expr i, Expr) {
@@ -230,7 +253,7 @@ void FeatureWriter::divideAndStore(SummaryAttentionOp op, Expr row,
                         [&](Elements x, Expr, Expr) {
                           return select(x[1] == 0, 0, x[0] * share / x[1]);
                         });
-  bool rowsInside = shapeOf(op.getQuery())[1] % chosen.getRows() == 0;
+  bool rowsInside = areWhole(shapeOf(op.getQuery())[1], chosen.getRows());
   b.storeRounded(divided, to, row, 0, rowsInside,
                  valueWidth == chosen.getColumns());
 }

@@ -46,8 +46,7 @@ protected:
         scale(op.getScale().convertToDouble()),
         eps(op.getEps().convertToDouble()),
         weight(op.getFeatures() ? e.matrix(op.getFeatures()) : mlir::Value()),
-        keyValid(op.getKeyValid() ? e.matrix(op.getKeyValid())
-                                  : mlir::Value()) {}
+        keyValid(op.getKeyValid() ? maskOf(op.getKeyValid()) : mlir::Value()) {}
 
   bool hasMaximum() const { return map == FeatureMap::softmax; }
   bool hasExponentials() const { return map != FeatureMap::relu; }
@@ -93,6 +92,20 @@ protected:
     Expr first, end;
   };
   KeyBlock keyBlockOf(KeySummaryOp op);
+  /// How many turns a loop takes: `most`, or in a run with a range of tokens
+  /// `here`, one at least.
+  struct TurnCount {
+    int64_t most;
+    Expr here; ///< null where all blocks take as many
+  };
+  /// Those over the keys of a block, of `step` keys each.
+  TurnCount turnsOf(const KeyBlock &block, int64_t most, int64_t step);
+  /// Tokens of the block's sequence, `tokens` where all have as many.
+  Expr tokensOf(int64_t tokens);
+  /// Whether tokens are whole blocks of so many rows in every run.
+  bool areWhole(int64_t tokens, int64_t blockRows) const {
+    return !e.haveTokenRanges() && tokens % blockRows == 0;
+  }
   /// The sums over keys that the queries of the block of threads read.
   mlir::Value sumsOf(SummaryAttentionOp op);
 
@@ -115,7 +128,7 @@ protected:
   /// Turns that copy a box each: `copy` begins that of a turn to a slot, `take`
   /// makes the state after it of the one before. What all turns read is on its
   /// way as `resident`. Afterwards nobody reads slots.
-  Values takeTurns(int64_t turns, mlir::ValueRange resident,
+  Values takeTurns(TurnCount turns, mlir::ValueRange resident,
                    mlir::ValueRange state, Copy copy, Take take);
 
   // Queries.
@@ -129,7 +142,7 @@ protected:
   /// That of the keys up to each, of the maximum of each key of the block,
   /// which begins with token `row`.
   mlir::Value maximaUpTo(mlir::Value maxima, mlir::Value sums, Expr row,
-                         int64_t tokens);
+                         Expr tokens);
   /// Adds eps times the features' sums times what the last rows of `sums` are:
   /// the sum of all values, and the number of keys.
   void addPlain(Sums &all, mlir::Value sums);
@@ -140,6 +153,10 @@ protected:
                       mlir::Value most, mlir::Value half,
                       mlir::Value scale = {});
 
+private:
+  mlir::Value maskOf(mlir::Value keyValid);
+
+protected:
   GroupEmitter &e;
   KernelBuilder &b;
   CudaScheduleAttr chosen;
@@ -147,8 +164,10 @@ protected:
   /// Features, columns of heads, and rows of a summary.
   int64_t count, keyWidth, valueWidth, rows;
   double scale, eps;
-  mlir::Value weight;   ///< stored [features][key width]; null without
-  mlir::Value keyValid; ///< null without
+  mlir::Value weight; ///< stored [features][key width]; null without
+  /// Null without; a row of all keys of each item, or a column of those of the
+  /// block's sequence.
+  mlir::Value keyValid;
   /// Of the turn that is written.
   bool isLastTurn = false;
 };

@@ -73,7 +73,8 @@ KeySummaryWriter::Values KeySummaryWriter::takeKeys(Expr firstRow,
     }
     return copies;
   };
-  return takeTurns(turns, resident, state, copy, take);
+  return takeTurns(turnsOf(block, turns, kSumsStep), resident, state, copy,
+                   take);
 }
 
 Value KeySummaryWriter::multiply(Expr firstRow, Expr turn, Expr slot) {

@@ -35,17 +35,18 @@ private:
   GroupEmitter &e;
   KernelBuilder &b;
   MergeSummariesOp op;
-  int64_t blocks, rows, columns;
+  int64_t rows, columns;
   bool hasMaximum;
   TileType tile, column;
   Expr head, row, firstColumn;
+  Expr blocks; ///< of keys
   bool rowsInside, columnsInside;
 };
 } // namespace
 
 SummaryMerger::SummaryMerger(GroupEmitter &e, MergeSummariesOp op)
-    : e(e), b(e.b), op(op), blocks(shapeOf(op.getSummary())[2]),
-      rows(shapeOf(op.getSummary())[3]), columns(shapeOf(op.getSummary())[4]),
+    : e(e), b(e.b), op(op), rows(shapeOf(op.getSummary())[3]),
+      columns(shapeOf(op.getSummary())[4]),
       hasMaximum(summaryExtraRows(op.getMap()) != 0),
       tile(e.tile(b.f32(), TileDistribution::row)),
       column(tile.with({tile.rows(), 1}, b.f32(), TileDistribution::row)),
@@ -55,6 +56,12 @@ SummaryMerger::SummaryMerger(GroupEmitter &e, MergeSummariesOp op)
   head = e.block(0) / perHead;
   row = e.block(0) % perHead * tile.rows();
   firstColumn = e.block(1) * tile.columns();
+  blocks = shapeOf(op.getSummary())[2];
+  if (e.haveTokenRanges()) {
+    int64_t size = *op.getBlock();
+    Expr item = head / shapeOf(op.getSummary())[1];
+    blocks = (e.tokensOf(item) + (size - 1)) / size;
+  }
 }
 
 SummaryMerger::Values SummaryMerger::merge(ValueRange sums, Expr block) {
@@ -94,14 +101,23 @@ void SummaryMerger::write() {
   if (hasMaximum) {
     none.push_back(b.fill(column, kNoKeyMaximum));
   }
-  Values all = b.loop(blocks, none, [&](Expr block, ValueRange sums) -> Values {
-    if (op.getExclusive()) {
-      store(sums, block);
-    }
-    return merge(sums, block);
-  });
+  Values all =
+      b.loop(0, blocks, none, [&](Expr block, ValueRange sums) -> Values {
+        if (op.getExclusive()) {
+          store(sums, block);
+        }
+        return merge(sums, block);
+      });
   if (!op.getExclusive()) {
-    store(all, 0);
+    return store(all, 0);
+  }
+  int64_t most = shapeOf(op.getSummary())[2];
+  if (e.haveTokenRanges()) {
+    // Behind the end of an item all of its keys come before a block.
+    b.loop(blocks, most, {}, [&](Expr block, ValueRange) -> Values {
+      store(all, block);
+      return {};
+    });
   }
 }
 

@@ -55,8 +55,8 @@ Value NarrowCausalWriter::keyFeaturesOf(Value products, Value shift,
                [&](Elements x, Expr i, Expr j) {
                  Expr feature = x[1] ? b.power(fma(x[0], factor(), x[1]))
                                      : rectify(x[0]) + eps;
-                 Expr there =
-                     isFeature(turn, j) & counts(row + i, tokens, x[2]);
+                 Expr there = isFeature(turn, j) &
+                              counts(row + i, tokensOf(tokens), x[2]);
                  return select(there, feature, 0);
                });
 }
@@ -86,8 +86,9 @@ Value NarrowCausalWriter::weighBlock(Value scores) {
                  if (x[3]) {
                    score = fma(x[3], eps, score);
                  }
-                 return select(i < j, 0,
-                               select(counts(row + j, tokens, x[4]), score, 0));
+                 return select(
+                     i < j, 0,
+                     select(counts(row + j, tokensOf(tokens), x[4]), score, 0));
                });
 }
 
@@ -130,7 +131,7 @@ void NarrowCausalWriter::write() {
   }
   findQueryMaxima();
   if (hasMaximum()) {
-    keyMost = maximaUpTo(findMaxima(keys).most, sums, row, tokens);
+    keyMost = maximaUpTo(findMaxima(keys).most, sums, row, tokensOf(tokens));
   }
   Value shift = shiftOf(most, hasMaximum() ? half : Value());
   Value keyShift;

@@ -25,11 +25,14 @@ private:
   Value multiply(Expr firstRow, Expr turn, Expr slot);
   /// Whether a key of a turn may be none.
   bool mayLack() const {
-    return keyValid || tokens % size != 0 || (isLastTurn && size % step != 0);
+    return keyValid || !FeatureWriter::areWhole(tokens, size) ||
+           (isLastTurn && size % step != 0);
   }
   Expr keyOf(Expr turn) { return block.first + turn * step; }
   /// Whether all turns have a step of keys.
-  bool areWhole() const { return tokens % size == 0 && size % step == 0; }
+  bool areWhole() const {
+    return FeatureWriter::areWhole(tokens, size) && size % step == 0;
+  }
   /// `made` of the keys of a turn, `none` where there is no key. `i` is a row.
   Value ofKeys(ValueRange tiles, Expr turn, double none,
                KernelBuilder::Body made);
@@ -84,7 +87,7 @@ NarrowSummaryWriter::Values NarrowSummaryWriter::takeKeys(Expr firstRow,
     }
     return copies;
   };
-  return takeTurns(turns, {}, state, copy, take);
+  return takeTurns(turnsOf(block, turns, step), {}, state, copy, take);
 }
 
 Value NarrowSummaryWriter::multiply(Expr firstRow, Expr turn, Expr slot) {
@@ -231,8 +234,9 @@ void NarrowSummaryWriter::writePlainRows(Value most) {
     return Values{copyBox(block.values, keyOf(turn), vs, slot, areWhole())};
   };
   Values sums = takeTurns(
-      turns, {}, {b.fill(plain(chosen.getColumns()), 0), b.fill(plain(1), 0)},
-      copy, [&](Expr turn, Expr slot, ValueRange state) -> Values {
+      turnsOf(block, turns, step), {},
+      {b.fill(plain(chosen.getColumns()), 0), b.fill(plain(1), 0)}, copy,
+      [&](Expr turn, Expr slot, ValueRange state) -> Values {
         Value weights = ofKeys(b.fill(plain(step), 0), turn, 0,
                                [&](Elements, Expr i, Expr) {
                                  return select(i == 0, b.number(1), 0);

@@ -32,7 +32,7 @@ protected:
   Values copyRows(mlir::Value matrix, mlir::Value boxes) {
     return FeatureWriter::copyRows(matrix, row, boxes, rowsInside());
   }
-  bool rowsInside() const { return tokens % chosen.getRows() == 0; }
+  bool rowsInside() const { return areWhole(tokens, chosen.getRows()); }
 
   /// Products of rows with the features of a turn.
   mlir::Value multiply(mlir::Value boxes, Expr turn);

@@ -29,12 +29,13 @@ CausalSummaryWriter::CausalSummaryWriter(GroupEmitter &e, SummaryAttentionOp op)
 //===----------------------------------------------------------------------===//
 
 Value CausalSummaryWriter::weighKeys(Value products, Expr turn) {
-  return b.map(
-      tile(kSumsStep), {products, keyHalf, keyMost, validKeys(tile(1), row)},
-      [&](Elements x, Expr i, Expr j) {
-        Expr there = isFeature(turn, j) & counts(row + i, tokens, x[3]);
-        return select(there, keyFeature(x[0], x[1], x[2]), 0);
-      });
+  return b.map(tile(kSumsStep),
+               {products, keyHalf, keyMost, validKeys(tile(1), row)},
+               [&](Elements x, Expr i, Expr j) {
+                 Expr there = isFeature(turn, j) &
+                              counts(row + i, tokensOf(tokens), x[3]);
+                 return select(there, keyFeature(x[0], x[1], x[2]), 0);
+               });
 }
 
 //===----------------------------------------------------------------------===//
@@ -71,8 +72,9 @@ void CausalSummaryWriter::addBlock(Sums &all, Value scores) {
               if (all.features) {
                 score = fma(x[3], eps, score);
               }
-              return select(i < j, 0,
-                            select(counts(row + j, tokens, x[4]), score, 0));
+              return select(
+                  i < j, 0,
+                  select(counts(row + j, tokensOf(tokens), x[4]), score, 0));
             });
   GroupWaitOp::create(b, copy);
   all.result = GroupProductOp::create(b, weights, vs, b.index(0), all.result,
@@ -97,7 +99,7 @@ void CausalSummaryWriter::write() {
     Values maxima = findMaxima(of);
     most = maxima[0];
     if (hasMaximum()) {
-      keyMost = maximaUpTo(maxima[1], sums, row, tokens);
+      keyMost = maximaUpTo(maxima[1], sums, row, tokensOf(tokens));
     }
   }
   Values start = startSums();

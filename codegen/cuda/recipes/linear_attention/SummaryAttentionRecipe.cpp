@@ -45,8 +45,8 @@ SummaryAttentionWriter::takeFeatures(ValueRange resident, bool withSums,
     }
     return copies;
   };
-  return takeTurns(llvm::divideCeil(count, kSumsStep), resident, state, copy,
-                   take);
+  TurnCount turns{llvm::divideCeilSigned(count, kSumsStep), {}};
+  return takeTurns(turns, resident, state, copy, take);
 }
 
 Value SummaryAttentionWriter::multiply(const Rows &from, Expr turn, Expr slot) {
@@ -208,7 +208,8 @@ struct SummaryAttentionRecipe
     auto attention = cast<SummaryAttentionOp>(op);
     ArrayRef<int64_t> query = shapeOf(attention.getQuery());
     return {llvm::divideCeilSigned(query[1], schedule.getRows()),
-            static_cast<int64_t>(attention.getHeads()), query[0]};
+            static_cast<int64_t>(attention.getHeads()), query[0], /*units=*/0,
+            schedule.getRows()};
   }
   void emitGroup(Operation *op, GroupEmitter &e) const {
     auto attention = cast<SummaryAttentionOp>(op);

@@ -45,7 +45,7 @@ protected:
                  mlir::ValueRange before);
   Sums finishSums(mlir::ValueRange state);
 
-  bool rowsInside() const { return tokens % chosen.getRows() == 0; }
+  bool rowsInside() const { return areWhole(tokens, chosen.getRows()); }
 
   SummaryAttentionOp op;
   int64_t tokens;
