@@ -1,10 +1,9 @@
-//===- VectorizeBlockProducts.cpp - Block products without a matrix unit
-//-----===//
+//===- VectorizeBlockProducts.cpp - Block products as vectors -------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Row by row in vectors, and what runs meanwhile after it. A schedule asks for
-// block products where the level has a unit for them; a dump that was written
-// for one is still a program for any other.
+// block products where the level has a unit for them; a dump of it, up to phase
+// `tile`, is still a program for any other.
 
 #include "codegen/cpu/Passes.h"
 #include "codegen/cpu/TileOps.h"

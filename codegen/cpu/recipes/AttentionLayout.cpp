@@ -86,15 +86,16 @@ static int64_t evenHeight(int64_t rows, int64_t most) {
   return llvm::divideCeil(rows, llvm::divideCeil(rows, most));
 }
 
+/// Neither queries nor keys are counted: a program for any number of them would
+/// have other bits than one for few.
 Verdict judgeUnit(AttentionOp op) {
-  int64_t heads = op.getHeads(), queries = shapeOf(op.getQuery())[1];
-  int64_t keys = shapeOf(op.getKey())[1] + op.getSlots();
-  int64_t width = shapeOf(op.getQuery())[2] / heads;
-  Verdict scores = judgeUnitProduct(queries, width, keys);
+  int64_t width = shapeOf(op.getQuery())[2] / op.getHeads();
+  Verdict scores = judgeUnitProduct(width, MatrixUnit::blockColumns);
   if (!scores.fired || op.givesScoresAlone()) {
     return scores;
   }
   int64_t values = shapeOf(op.getValue())[2] / op.countKeyHeads();
+  int64_t keys = shapeOf(op.getKey())[1] + op.getSlots();
   if (std::optional<int64_t> block = op.getBlock();
       block && (*block % MatrixUnit::depth || keys % *block ||
                 values % MatrixUnit::blockColumns)) {
@@ -104,7 +105,7 @@ Verdict judgeUnit(AttentionOp op) {
                                 "unit",
                             "all are multiples of 32");
   }
-  return judgeUnitProduct(queries, keys, values);
+  return judgeUnitProduct(MatrixUnit::depth, values);
 }
 
 AttentionLayout::AttentionLayout(AttentionOp op, const CpuSchedule &schedule)

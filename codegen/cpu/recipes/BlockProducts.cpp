@@ -43,14 +43,13 @@ Expr UnitBlocks::skippedOf(const Expr &block) const {
   return before - min(before, rows - rowCount);
 }
 
-Verdict judgeUnitProduct(int64_t rows, int64_t depth, int64_t columns) {
+Verdict judgeUnitProduct(int64_t depth, int64_t columns) {
   struct Least {
     int64_t size;
     StringRef what;
     int64_t least;
   };
-  for (const Least &of : {Least{rows, "rows", MatrixUnit::leastRows},
-                          Least{depth, "channels", MatrixUnit::depth},
+  for (const Least &of : {Least{depth, "channels", MatrixUnit::depth},
                           Least{columns, "columns", kColumns}}) {
     if (of.size < of.least) {
       return Verdict::decline("products of " + Twine(of.size) + " " + of.what +

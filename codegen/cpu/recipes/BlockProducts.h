@@ -39,8 +39,10 @@ struct UnitBlocks {
   Expr count;
 };
 
-/// Whether a product of `rows` by `depth` by `columns` pays on the unit.
-Verdict judgeUnitProduct(int64_t rows, int64_t depth, int64_t columns);
+/// Whether a product of `depth` by `columns` pays on the unit. It does not ask
+/// for rows: a program for any number of them would have other bits than one
+/// for few.
+Verdict judgeUnitProduct(int64_t depth, int64_t columns);
 
 /// Bytes of scratch that emitUnitProduct uses.
 int64_t unitScratchBytes();

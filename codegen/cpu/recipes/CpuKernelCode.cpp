@@ -92,17 +92,33 @@ forEachUnitBlock(OpBuilder &builder, Location loc, const CpuSchedule &schedule,
   return body(from, to);
 }
 
-/// The height of the matrix unit's tiles, for the rows of all blocks of the
-/// units from `begin` to `end`. A function has one.
-static Expr unitHeightOf(ImplicitLocOpBuilder &b, KernelOp kernel,
-                         const CpuSchedule &schedule, Value begin, Value end) {
-  if (schedule.division == Division::rows) {
-    Expr units = Expr(end, &b) - begin;
-    Expr blocks = max((units + (schedule.block - 1)) / schedule.block, 1);
-    return unitHeightOf(max((units + (blocks - 1)) / blocks, 1));
+/// The height of the matrix unit's tiles, of which a function has one: for the
+/// rows of each block of the units from `begin` to `end`. Null where a call
+/// does not have rows of its own.
+static Value unitHeightOfRows(ImplicitLocOpBuilder b,
+                              const CpuSchedule &schedule, Value begin,
+                              Value end) {
+  if (!schedule.matrixUnit || schedule.division != Division::rows) {
+    return {};
   }
-  ArrayRef<int64_t> shape = shapeOf(firstOf(kernel)->getResult(0));
-  return unitHeightOf(staticSize(shape.drop_back())).in(b);
+  Expr units = Expr(end, &b) - begin;
+  Expr blocks = max((units + (schedule.block - 1)) / schedule.block, 1);
+  return unitHeightOf(max((units + (blocks - 1)) / blocks, 1));
+}
+
+/// Sets that height, or where a call has all rows of the products one for the
+/// rows of the run.
+static void setUnitHeight(KernelEmitter &emitter, KernelOp kernel,
+                          Value ofRows) {
+  if (ofRows) {
+    emitter.unitHeight = emitter(ofRows);
+  } else if (emitter.schedule.matrixUnit &&
+             emitter.schedule.division == Division::columnStrips) {
+    Value result = firstOf(kernel)->getResult(0);
+    int64_t rows = staticSize(shapeOf(result).drop_back());
+    emitter.unitHeight = unitHeightOf(max(emitter.countRows(result, rows), 1))
+                             .in(emitter.builder);
+  }
 }
 
 /// A view of a matrix whose row `from` is row `to` of it.
@@ -332,15 +348,11 @@ CpuKernelCode::emitFunction(OpBuilder &builder, StringRef name,
   // the thread's first, which the caches still have.
   size_t first = buffers.countArguments();
   Value firstUnit = entry->getArgument(work + 1);
-  ImplicitLocOpBuilder b(loc, builder);
-  Value unitHeight;
-  if (schedule.matrixUnit && schedule.division != Division::inner) {
-    unitHeight = unitHeightOf(b, kernel, schedule, firstUnit,
-                              entry->getArgument(work + 2));
-  }
+  Value unitHeight =
+      unitHeightOfRows(ImplicitLocOpBuilder(loc, builder), schedule, firstUnit,
+                       entry->getArgument(work + 2));
   auto emitUnits = [&](Value begin, Value end) {
     KernelEmitter emitter(builder, loc, schedule, begin, end, scratch);
-    emitter.unitHeight = emitter(unitHeight);
     for (size_t i = 0; i < count; ++i) {
       Value buffer = entry->getArgument(i);
       if (i >= first && begin != firstUnit) {
@@ -352,6 +364,7 @@ CpuKernelCode::emitFunction(OpBuilder &builder, StringRef name,
     if (ranges) {
       emitter.setSequences(*ranges, entry->getArgument(count));
     }
+    setUnitHeight(emitter, kernel, unitHeight);
     if (schedule.division == Division::sequences) {
       TokenLanesLayout layout(kernel, schedule);
       if (failed(checkLanes(kernel, layout.lanes))) {

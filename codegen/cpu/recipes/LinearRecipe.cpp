@@ -86,9 +86,8 @@ static std::optional<Verdict> judgeUnit(LinearOp op) {
       !getElementTypeOrSelf(op.getWeight()).isBF16()) {
     return std::nullopt;
   }
-  ArrayRef<int64_t> shape = shapeOf(op.getResult());
-  return judgeUnitProduct(staticSize(shape.drop_back()),
-                          shapeOf(op.getX()).back(), shape.back());
+  return judgeUnitProduct(shapeOf(op.getX()).back(),
+                          shapeOf(op.getResult()).back());
 }
 
 /// Whether the products are those of the matrix unit.

@@ -59,7 +59,7 @@ func.func private @no_lanes() attributes {s = #hova_cpu.schedule<tile = 4x16, gr
 
 // -----
 
-// expected-error@+1 {{expects one of tile, lanes, grain, k_block, block, reduction_split, pairs, got 'panel'}}
+// expected-error@+1 {{expects one of tile, lanes, grain, k_block, block, reduction_split, pairs, matrix_unit, got 'panel'}}
 func.func private @a_word_that_is_none() attributes {s = #hova_cpu.schedule<tile = 4x16, lanes = 32, grain = 1, panel = 8>}
 
 // -----

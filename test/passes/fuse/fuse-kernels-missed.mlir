@@ -133,11 +133,24 @@ func.func @main(%x: tensor<1x3x8xf32>) -> tensor<1x3x8xf32> {
 
 // Where columns are divided, a tile has the rows of the product.
 // CHECK-LABEL: func.func @main
-// CHECK: hova.add {{.*}}hova.missed_fusions = {"1" = "'hova.add' reads rows in another order than 'hova.linear' computes them; it joins if the order is one"}
+// CHECK: hova.add {{.*}}hova.missed_fusions = {{.*}}"1" = "'hova.add' reads rows in another order than 'hova.linear' computes them; it joins if the order is one"}
 func.func @main(%x: tensor<1x4x8xf32>, %a: tensor<2x2x8xf32>) -> tensor<1x4x8xf32> {
   %w = hova.image_weight "w" : tensor<8x8xf32>
   %l = hova.linear %a, %w : tensor<2x2x8xf32>, tensor<8x8xf32> -> tensor<2x2x8xf32>
   %r = hova.rearrange %l [#hova.inverse<#hova.window<1x2, shift 0x0, grid 2x2>>] : tensor<2x2x8xf32> -> tensor<1x4x8xf32>
   %s = hova.add %x, %r : tensor<1x4x8xf32>, tensor<1x4x8xf32>
   return %s : tensor<1x4x8xf32>
+}
+
+// -----
+
+// Two sequences of an item may have as many tokens at most, and others in a run.
+// CHECK-LABEL: func.func @main
+// CHECK: hova.add {{.*}}hova.missed_fusions = {{.*}}"1" = "'hova.add' has other tokens than 'hova.activation'"}
+func.func @main(%x: tensor<2x8x4xf32> {hova.extent = "tokens"}, %y: tensor<2x8x4xf32> {hova.extent = "other_tokens"})
+    -> (tensor<2x8x4xf32> {hova.extent = "tokens"}) attributes {hova.ranges = array<i64: 1, 2, 1, 8, 1, 8>} {
+  %a = hova.activation relu %x : tensor<2x8x4xf32>
+  %b = hova.activation tanh %y : tensor<2x8x4xf32>
+  %s = hova.add %a, %b : tensor<2x8x4xf32>, tensor<2x8x4xf32>
+  return %s : tensor<2x8x4xf32>
 }

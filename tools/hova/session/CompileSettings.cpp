@@ -163,7 +163,7 @@ static llvm::StringRef targetToVerify(const TargetFacts &target) {
 using Programs = std::vector<std::shared_ptr<const ProgramTarget>>;
 
 /// What programs are made for; empty where the command line says it wrongly.
-static Programs readTargets(const Arguments &arguments) {
+static Programs readTargets(const Arguments &arguments, Storage storage) {
   for (OptionID option : {OPT_march, OPT_gpu_arch, OPT_ptxas, OPT_mma_sums,
                           OPT_approximations, OPT_debug_lines, OPT_guard}) {
     checkForeignOption(arguments, option);
@@ -176,7 +176,7 @@ static Programs readTargets(const Arguments &arguments) {
     choice.name = targetToVerify(*facts).str();
   }
   choice.march = arguments.value(OPT_march, "native").str();
-  choice.hasBf16 = readStorage(arguments) == Storage::BF16;
+  choice.hasBf16 = storage == Storage::BF16;
   choice.gpuArch = arguments.value(OPT_gpu_arch, choice.gpuArch).str();
   choice.ptxas = arguments.value(OPT_ptxas).str();
   auto programs = makePrograms(choice);
@@ -209,7 +209,7 @@ PassSelection readPassSelection(const Arguments &arguments) {
 CompileOptions readCompileOptions(const Arguments &arguments) {
   CompileOptions options;
   options.storage = readStorage(arguments);
-  Programs programs = readTargets(arguments);
+  Programs programs = readTargets(arguments, options.storage);
   if (!programs.empty()) {
     options.target = programs.front();
     options.alternatives.assign(programs.begin() + 1, programs.end());
@@ -254,8 +254,8 @@ static std::string identifier(llvm::StringRef name) {
 
 bool takeOneLevel(const Arguments &arguments, CompileOptions &options) {
   // One level of a CPU may bring a second one.
-  bool isOne = !arguments.value(OPT_march).contains(',') &&
-               !arguments.has(OPT_gpu_arch);
+  bool isOne =
+      !arguments.value(OPT_march).contains(',') && !arguments.has(OPT_gpu_arch);
   if (isOne && options.target) {
     options.target = options.target->withFirstLevel();
   }

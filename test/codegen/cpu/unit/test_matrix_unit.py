@@ -45,7 +45,7 @@ def bits(array):
 
 @needs_vectors
 @pytest.mark.parametrize(
-    ("rows", "depth", "columns"), [(4, 32, 32), (17, 64, 96), (31, 45, 33), (33, 96, 130), (67, 80, 64), (197, 128, 70), (300, 33, 31 + 64)]
+    ("rows", "depth", "columns"), [(1, 32, 32), (2, 64, 40), (4, 32, 32), (17, 64, 96), (31, 45, 33), (33, 96, 130), (67, 80, 64), (197, 128, 70), (300, 33, 31 + 64)]
 )
 def test_sums_of_integers_are_exact(rows, depth, columns, emulator, tmp_path):
     random = np.random.default_rng(rows)
@@ -106,6 +106,7 @@ MODELS = {
     "whole tiles": block(64, 128, 4),
     "rows in even tiles": block(77, 128, 2),
     "few rows": block(5, 64, 2, batch=3),
+    "one token": block(1, 64, 2, batch=3),
     "heads of 48 channels": block(50, 96, 2),
     "heads of 33 channels": block(33, 66, 2, batch=1),
     "a head of 96 channels": block(40, 96, 1),
@@ -158,24 +159,44 @@ def test_an_item_does_not_depend_on_its_place(emulator, tmp_path):
     assert np.array_equal(bits(results[1][0]), bits(results[3][0]))
 
 
+LENGTHS = {
+    # Of many rows threads divide these.
+    "rows": (64, (1, 70), (1, 3), [(1, 1), (3, 1), (4, 1), (5, 3), (16, 1), (17, 2), (33, 1), (64, 2), (70, 3)]),
+    # Of few they divide columns, and a call has all rows of the run.
+    "columns": (128, (1, 30), (1, 2), [(1, 1), (2, 2), (5, 1), (15, 2), (16, 1), (30, 2)]),
+}
+
+
 @needs_vectors
-def test_lengths_have_the_bits_of_their_programs(emulator, tmp_path):
-    """Of a program for all of them: items side by side, and rows after the last that are no numbers."""
-    description = {"parameters": {"length": 40, "batch": 2}, **block("length", 64, 2, batch="batch")}
+@pytest.mark.parametrize("divided", LENGTHS)
+def test_lengths_have_the_bits_of_their_programs(divided, emulator, tmp_path):
+    """Those of a program for all of them: items side by side, on other threads."""
+    width, lengths, batches, runs = LENGTHS[divided]
+    description = {"parameters": {"length": 40, "batch": 2}, **block("length", width, 2, batch="batch")}
     model = write(tmp_path, description)
     (tmp_path / "ranged").mkdir()
-    ranged = Emulated(model, tmp_path / "ranged", emulator, "--set", "length=1..70", "--set", "batch=1..3")
-    for length, batch in [(4, 1), (5, 3), (16, 1), (17, 2), (33, 1), (64, 2), (70, 3)]:
+    sizes = [f"{name}={least}..{most}" for name, (least, most) in (("length", lengths), ("batch", batches))]
+    ranged = Emulated(model, tmp_path / "ranged", emulator, "--set", sizes[0], "--set", sizes[1])
+    for length, batch in runs:
         folder = tmp_path / f"{length}x{batch}"
         folder.mkdir()
         fixed = Emulated(model, folder, emulator, "--set", f"length={length}", "--set", f"batch={batch}")
-        x = np.random.default_rng(length).standard_normal((batch, length, 64)).astype(np.float32)
+        x = np.random.default_rng(length).standard_normal((batch, length, width)).astype(np.float32)
         inputs = f"--input={save(folder, 'x', x)}"
         fixed.run(inputs, f"--output-dir={folder}/fixed")
         ranged.run(inputs, "--threads=2", f"--output-dir={folder}/ranged")
         for output in ("a", "y"):
             both = [np.load(folder / kind / f"{output}.npy") for kind in ("fixed", "ranged")]
             assert np.array_equal(*map(bits, both)), (length, batch, output)
+
+
+def test_a_height_is_that_of_the_rows_of_the_run(tmp_path):
+    """Where threads divide columns, the rows of the largest run would be too many for a smaller one."""
+    layer = {"name": "y", "op": "linear", "input": "x", "width": 128}
+    description = {"parameters": {"length": 40}, "inputs": {"x": {"shape": [1, "length", 128]}}, "layers": [layer], "outputs": {"y": "y"}}
+    module = text_of("mlir", write(tmp_path, description), "--set", "length=1..64", "--stop-after=tile")
+    (height,) = re.findall(r"hova_cpu.block_product .* by (%\w+) depth", module)
+    assert f"{height} = arith.divui" in module and "column_strip" in module
 
 
 # ===-----------------------------------------------------------------------=== #
@@ -233,8 +254,8 @@ func.func private @kernel_two(%a: memref<64x64xbf16>, %b: memref<32x64xi32>, %s:
 
 
 def test_the_reason_is_reported(tmp_path):
-    model = write(tmp_path, block(3, 64, 2, batch=1))
+    model = write(tmp_path, block(40, 62, 2, batch=1))
     done = subprocess.run(
         [HOVA, "explain", model, "--dtype=bf16", f"--march={LEVEL}"], capture_output=True, text=True, check=True
     )
-    assert "3 rows are faster in vectors than by the matrix unit" in done.stdout.replace("\n", " ")
+    assert "products of 31 channels are faster in vectors than by the matrix unit" in " ".join(done.stdout.split())
