@@ -10,7 +10,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 
 namespace hova {
 
@@ -22,9 +21,9 @@ struct RegisterTile {
 /// A unit of the processor that multiplies matrices of bf16, into sums of f32
 /// that are no vector's.
 struct MatrixUnit {
-  /// A register, in rows and bytes of each; there are as many as a block of two
-  /// by two sums and the operands of a step take.
-  static constexpr int64_t rows = 16, rowBytes = 64, registers = 8;
+  /// A register, in rows and bytes of each. There are eight: as many as a block
+  /// of two by two sums and the operands of a step take.
+  static constexpr int64_t rows = 16, rowBytes = 64;
   /// Steps of k and columns of f32 in a row.
   static constexpr int64_t depth = rowBytes / 2, columns = rowBytes / 4;
   /// A block: each operand is loaded once for two products.
@@ -33,19 +32,15 @@ struct MatrixUnit {
 
 struct CpuFacts {
   /// `avx512`: 32 registers of 512 bits, else 16 of 256. `oneFma`: one fused
-  /// multiply-add of 512 bits a cycle, not two. `hasMatrixUnit`: products of
-  /// bf16 may be those of `unit`.
-  CpuFacts(bool avx512, bool oneFma, bool hasMatrixUnit)
+  /// multiply-add of 512 bits a cycle, not two. `hasUnit`: there is a
+  /// MatrixUnit.
+  CpuFacts(bool avx512, bool oneFma, bool hasUnit)
       : rowLanes(avx512 ? 64 : 32),
         productTile{6, avx512 ? int64_t(64) : int64_t(16)},
         attentionTile{avx512 ? int64_t(14) : int64_t(6),
                       avx512 ? int64_t(32) : int64_t(16)},
-        sequenceTile{6, avx512 ? int64_t(64) : int64_t(16)},
-        kBlock(oneFma ? 4096 : 256) {
-    if (hasMatrixUnit) {
-      unit.emplace();
-    }
-  }
+        hasUnit(hasUnit), sequenceTile{6, avx512 ? int64_t(64) : int64_t(16)},
+        kBlock(oneFma ? 4096 : 256) {}
 
   // Vectors and register tiles.
 
@@ -66,8 +61,8 @@ struct CpuFacts {
   RegisterTile productTile;
   RegisterTile attentionTile;
 
-  /// Nothing where the level has none.
-  std::optional<MatrixUnit> unit;
+  /// Whether products of bf16 may be those of a MatrixUnit.
+  bool hasUnit;
 
   // Short sequences, whose tokens lie in lanes.
 

@@ -82,11 +82,11 @@ void CpuTarget::buildTargetPhase(PhaseBuilder &phase) const {
   LowerStoragePassOptions storage;
   storage.bf16 = level.bf16;
   // From here on function by function, so that they are lowered side by side.
-  // Exponentials that are only rounded are told by the roundings, which go
-  // next.
   if (level.matrixUnit) {
     phase.add(createLowerBlockProductsPass());
   }
+  // Exponentials that are only rounded are told by the roundings, which go
+  // next.
   phase.add(createLowerExponentialsPass());
   phase.add(createLowerStoragePass(storage));
   phase.add(createLowerLookupsPass());

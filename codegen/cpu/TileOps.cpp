@@ -38,6 +38,18 @@ static LogicalResult verifyRows(Operation *op, Value rows) {
   return success();
 }
 
+/// The right operand of a product, and the place where it begins.
+static LogicalResult verifyRhs(Operation *op, MemRefType rhs,
+                               ValueRange indices) {
+  if (hasUnitColumns(rhs, 2) &&
+      indices.size() == static_cast<size_t>(rhs.getRank())) {
+    return success();
+  }
+  return op->emitOpError("expects one index per dimension of rhs with unit "
+                         "column stride, got ")
+         << indices.size() << " for " << rhs;
+}
+
 LogicalResult TileLoadOp::verify() {
   return success(succeeded(verifyMatrix(*this, getSource().getType())) &&
                  succeeded(verifyRows(*this, getRows())));
@@ -50,11 +62,8 @@ LogicalResult TileStoreOp::verify() {
 
 LogicalResult TileProductOp::verify() {
   MemRefType rhs = getRhs().getType();
-  if (!hasUnitColumns(rhs, 2) ||
-      getRhsIndices().size() != static_cast<size_t>(rhs.getRank())) { // C2
-    return emitOpError("expects one index per dimension of rhs with unit "
-                       "column stride, got ")
-           << getRhsIndices().size() << " for " << rhs;
+  if (failed(verifyRhs(*this, rhs, getRhsIndices()))) { // C2
+    return failure();
   }
   bool hasPrefetch = getPrefetchOffset() != nullptr;
   if (hasPrefetch != (getPrefetchStep() != nullptr) ||
@@ -89,11 +98,8 @@ LogicalResult BlockProductOp::verify() {
     return failure();
   }
   MemRefType rhs = getRhs().getType();
-  if (!hasUnitColumns(rhs, 2) ||
-      getRhsIndices().size() != static_cast<size_t>(rhs.getRank())) { // C2
-    return emitOpError("expects one index per dimension of rhs with unit "
-                       "column stride, got ")
-           << getRhsIndices().size() << " for " << rhs;
+  if (failed(verifyRhs(*this, rhs, getRhsIndices()))) { // C2
+    return failure();
   }
   int64_t columns = getColumns(), whole = 2 * tileColumns;
   for (MemRefType type : {rhs, getSums().getType()}) {

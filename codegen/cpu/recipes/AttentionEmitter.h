@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Shared by the six files that write parts of an attention kernel:
-// AttentionRecipe.cpp (blocks of rows, scores, values), AttentionUnit.cpp (the
-// same by a matrix unit), AttentionPanels.cpp
-// (the keys that a block of rows visits), AttentionPacking.cpp (keys, pairs of
-// values), AttentionSoftmax.cpp (masks, exponentials, sums) and
-// AttentionHidden.cpp (values behind masks that are no numbers).
+// AttentionRecipe.cpp (blocks of rows, scores, values), AttentionUnit.cpp
+// (products by a matrix unit), AttentionPanels.cpp (the keys that a block of
+// rows visits), AttentionPacking.cpp (keys, pairs of values),
+// AttentionSoftmax.cpp (masks, exponentials, sums) and AttentionHidden.cpp
+// (values behind masks that are no numbers).
 
 #ifndef HOVA_CODEGEN_CPU_RECIPES_ATTENTIONEMITTER_H
 #define HOVA_CODEGEN_CPU_RECIPES_ATTENTIONEMITTER_H
@@ -61,11 +61,11 @@ private:
   void emitScores();
   void emitSumsOfTerms();
   void emitValues();
-  /// Weights from column `first` of scratch on, times the values of `depth`
-  /// keys from `key` on.
-  Expr multiplyValues(const Chunk &at, Expr first, Expr key, Expr depth,
+  /// Weights of rows of the block, from column `first` of scratch on, times the
+  /// values of `depth` keys from `key` on, of the columns of `rows`.
+  Expr multiplyValues(const TilePlace &rows, Expr first, Expr key, Expr depth,
                       Expr init = {});
-  Expr sumOfRuns(llvm::ArrayRef<KeyRun> runs, const Chunk &at);
+  Expr sumOfRuns(llvm::ArrayRef<KeyRun> runs, const TilePlace &rows);
   Expr sumOfBlocks(const Chunk &at);
 
   // AttentionUnit.cpp
@@ -79,7 +79,6 @@ private:
   void emitUnitValues();
   void sumUnitBlocks(const Chunk &at);
   void storeUnitValues(const Chunk &at, llvm::function_ref<Expr(Expr)> sumOf);
-  Expr sumOfRow(Expr i, llvm::ArrayRef<KeyRun> runs, const Chunk &at);
 
   // AttentionPanels.cpp
   /// Panels that some query of the block may read.

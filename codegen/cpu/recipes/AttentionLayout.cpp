@@ -162,12 +162,12 @@ AttentionLayout::AttentionLayout(AttentionOp op, const CpuSchedule &schedule)
   limitLanes = hasLimits ? lanes : 0;
   hidesKeys = valueWidth && !form.conditions.empty();
   pooledColumns = blocks.size && !hasUnit ? schedule.tileColumns : 0;
-  unitQueries = 0;
+  copiedQueries = 0;
   if (hasUnit) {
     SmallVector<int64_t> heights =
         hasRanges ? overlappingHeights(blockRows) : heightsOf(rowBlocks());
     unitHeight = llvm::divideCeil(heights.back(), 2);
-    unitQueries = heights.front() < unitHeight ? unitHeight : 0;
+    copiedQueries = heights.front() < unitHeight ? unitHeight : 0;
   }
 }
 

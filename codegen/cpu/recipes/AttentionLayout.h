@@ -93,7 +93,7 @@ struct AttentionLayout {
   int64_t limitLanes;    ///< of the row that scores may not exceed
   bool hidesKeys;        ///< whether a query may not see a key that is visited
   int64_t pooledColumns; ///< of sums of the values of blocks
-  int64_t unitQueries;   ///< rows of queries that are copied
+  int64_t copiedQueries; ///< rows of queries that are copied
 
   ScoreExtents extents() const {
     return {batch, heads, queries, keys, columns};
@@ -139,7 +139,7 @@ struct AttentionScratch {
   mlir::Value unitSums = layout.take(
       {sizes.unitHeight ? sizes.blockRows : 0, MatrixUnit::blockColumns});
   mlir::Value queries = layout.take(
-      {sizes.unitQueries, paddedStride(sizes.keyWidth, 2)}, b.getBF16Type());
+      {sizes.copiedQueries, paddedStride(sizes.keyWidth, 2)}, b.getBF16Type());
 };
 
 } // namespace hova

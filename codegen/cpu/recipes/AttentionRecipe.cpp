@@ -204,30 +204,29 @@ void AttentionEmitter::emitSumsOfTerms() {
   });
 }
 
-Expr AttentionEmitter::multiplyValues(const Chunk &at, Expr first, Expr key,
-                                      Expr depth, Expr init) {
-  TilePlace place{0, height, at};
+Expr AttentionEmitter::multiplyValues(const TilePlace &rows, Expr first,
+                                      Expr key, Expr depth, Expr init) {
   if (layout.pairs) {
     // Two keys are one row of the values.
-    return e.multiply(place, {scratch.exponentials, {0, first}},
-                      {scratch.values, {key / 2, at.column}}, depth, init);
+    return e.multiply(rows, {scratch.exponentials, {rows.row, first}},
+                      {scratch.values, {key / 2, rows.column}}, depth, init);
   }
   return e.multiply(
-      place, {scratch.scores, {0, first}},
-      {e.buffer(op.getValue()), {keyRow + key, valueColumn + at.column}}, depth,
-      init);
+      rows, {scratch.scores, {rows.row, first}},
+      {e.buffer(op.getValue()), {keyRow + key, valueColumn + rows.column}},
+      depth, init);
 }
 
-Expr AttentionEmitter::sumOfRuns(ArrayRef<KeyRun> runs, const Chunk &at) {
+Expr AttentionEmitter::sumOfRuns(ArrayRef<KeyRun> runs, const TilePlace &rows) {
   Expr sum;
   for (const KeyRun &run : runs) {
     Expr first = run.panel * layout.panel;
-    sum = multiplyValues(at, first, first, run.keys, sum);
+    sum = multiplyValues(rows, first, first, run.keys, sum);
   }
   if (layout.slots && !layout.pairs) {
     sum = e.multiply(
-        {0, height, at}, {scratch.scores, {0, layout.keys}},
-        {e.buffer(op.getMemoryValue()), {0, valueColumn + at.column}},
+        rows, {scratch.scores, {rows.row, layout.keys}},
+        {e.buffer(op.getMemoryValue()), {0, valueColumn + rows.column}},
         layout.slots, sum);
   }
   return sum;
@@ -245,7 +244,8 @@ Expr AttentionEmitter::sumOfBlocks(const Chunk &at) {
     }
     // Of an odd number the last is beside a zero.
     depth = layout.pairs ? (depth + 1) / 2 * 2 : depth;
-    Expr sum = multiplyValues(at, entry * blocks.lanes, key, depth);
+    Expr sum =
+        multiplyValues({0, height, at}, entry * blocks.lanes, key, depth);
     e.store(e.load(scratch.pooled, all) + sum, scratch.pooled, all);
   });
   return e.load(scratch.pooled, all);
@@ -260,7 +260,8 @@ void AttentionEmitter::emitValues() {
     runs = visitedRuns(layout.pairs ? (columns + 1) / 2 * 2 : keys);
   }
   forEachTileColumn(e, layout.valueWidth, [&](const Chunk &at) {
-    Expr sum = layout.blocks.size ? sumOfBlocks(at) : sumOfRuns(runs, at);
+    Expr sum =
+        layout.blocks.size ? sumOfBlocks(at) : sumOfRuns(runs, {0, height, at});
     e.store(sum * e.load(scratch.inverse, {0, 0, height}),
             e.buffer(op.getResult()),
             {queryRow + row, height, at + resultColumn});

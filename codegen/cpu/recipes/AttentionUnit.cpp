@@ -119,20 +119,8 @@ void AttentionEmitter::emitUnitValues() {
   });
   if (int64_t rest = layout.valueWidth - whole) {
     Chunk at{whole, kColumns, rest};
-    storeUnitValues(at, [&](Expr i) { return sumOfRow(i, runs, at); });
+    storeUnitValues(at, [&](Expr i) { return sumOfRuns(runs, {i, 1, at}); });
   }
-}
-
-/// The same of one row, in vectors.
-Expr AttentionEmitter::sumOfRow(Expr i, ArrayRef<KeyRun> runs,
-                                const Chunk &at) {
-  Expr sum;
-  for (const KeyRun &run : runs) {
-    Expr first = run.panel * layout.panel;
-    sum = e.multiply({i, 1, at}, {scratch.exponentials, {i, first}},
-                     {scratch.values, {first / 2, at.column}}, run.keys, sum);
-  }
-  return sum;
 }
 
 } // namespace hova

@@ -92,8 +92,11 @@ static std::optional<Verdict> judgeUnit(LinearOp op) {
 
 /// Whether the products are those of the matrix unit.
 static bool usesUnit(LinearOp op, const CpuSchedule &schedule) {
+  if (!schedule.matrixUnit) {
+    return false;
+  }
   std::optional<Verdict> verdict = judgeUnit(op);
-  return schedule.matrixUnit && verdict && verdict->fired;
+  return verdict && verdict->fired;
 }
 
 static int64_t scratchBytes(LinearOp op, const CpuSchedule &schedule) {

@@ -177,7 +177,7 @@ struct AssignCpuSchedulePass final
       // Without an instruction for them shifts and masks cost what they save.
       auto recipe = dyn_cast<CpuRecipeOpInterface>(first);
       schedule.pairs = bf16 && recipe && recipe.canMultiplyPairs();
-      schedule.matrixUnit = facts.unit && judgeUnit(kernel);
+      schedule.matrixUnit = facts.hasUnit && judgeUnit(kernel);
       if (schedule.matrixUnit) {
         schedule.tileRows = MatrixUnit::blockRows;
       }
@@ -193,7 +193,7 @@ struct AssignCpuSchedulePass final
       });
       return;
     }
-    schedule.matrixUnit = facts.unit && judgeUnit(kernel);
+    schedule.matrixUnit = facts.hasUnit && judgeUnit(kernel);
     schedule.kBlock = facts.kBlock;
     schedule.block = facts.groupRows;
     if (sumsMoreThan(facts.reductionSplit, kernel)) {

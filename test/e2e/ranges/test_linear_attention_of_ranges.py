@@ -5,11 +5,9 @@ are of blocks that begin at the item's start and have one size, so what stands b
 
 The judge is the program that is compiled for one length."""
 
-import json
-
 import numpy as np
 import pytest
-from test_ranges import MASK, WIDTH, Case, compiled, encoder, hova, same
+from test_ranges import MASK, WIDTH, Case, check_neighbours, compiled, encoder, hova
 
 # More tokens than two blocks of keys have on every level of a processor.
 LENGTH = 230
@@ -59,43 +57,23 @@ def case(request, tmp_path):
     return Case(tmp_path, MODELS[model], WAYS[way])
 
 
-def check(case, model, lengths, random, packs):
-    items = [case.draw(random, length) for length in lengths]
-    if packs:
-        found = model({name: [item[name] for item in items] for name in items[0]})
-    else:
-        found = model({name: np.stack([item[name] for item in items]) for name in items[0]})
-    for number, item in enumerate(items):
-        for name, expected in case.alone(item).items():
-            assert same(found[name][number], expected), (lengths, packs, number, name)
-
-
 def test_items_are_what_they_are_alone(case):
     random = np.random.default_rng(3)
     for threads in (1, 3, 16):
         model = hova.load(case.library, threads=threads)
         # A longest item first and last, so that sums of other runs stand behind those of each.
         for lengths in ([LENGTH, 1, 99], [98, 13, 64, 1, 5, 196], [1], [91, LENGTH]):
-            check(case, model, lengths, random, packs=True)
+            case.check(model, [case.draw(random, length) for length in lengths], threads)
         for length, count in ((13, 2), (98, 2), (99, 5), (1, 3)):
-            check(case, model, [length] * count, random, packs=False)
+            case.check(model, [case.draw(random, length) for _ in range(count)], threads, packs=False)
 
 
 @pytest.mark.parametrize("causal", [False, True])
 @pytest.mark.parametrize("kernel", ["softmax", "relu", "exp"])
 def test_an_item_that_is_no_number_is_its_own_affair(kernel, causal, tmp_path):
-    """Neither what stands beside an item nor what was there in a run before has a part in its sums, not even times 0."""
     layer = {"name": "y", "op": "multi_head_attention", "input": "x", "heads": 3, "kind": "performer", "kernel": kernel, "features": 20, "causal": causal}
     inputs = {"x": {"shape": ["items", "length", WIDTH]}}
     model = {**performer(kernel), "inputs": inputs, "layers": [layer], "outputs": {"y": "y"}, "blocks": {}}
     program = hova.load(compiled(tmp_path, model, "any", "--init=1"), threads=1)
     random = np.random.default_rng(2)
-    items = [random.standard_normal((length, WIDTH), np.float32) for length in (99, 7, 130)]
-    before = program({"x": items})["y"]
-    nothing = program({"x": [np.full_like(items[0], np.nan), items[1], np.full_like(items[2], np.inf)]})["y"]
-    assert same(nothing[1], before[1])
-    assert np.isnan(nothing[0]).all()
-    for number, found in enumerate(program({"x": items})["y"]):
-        assert same(found, before[number])
-
-
+    check_neighbours(program, [random.standard_normal((length, WIDTH), np.float32) for length in (99, 7, 130)])

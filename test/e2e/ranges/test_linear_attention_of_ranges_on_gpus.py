@@ -8,10 +8,9 @@ import json
 
 import numpy as np
 import pytest
-from test_items_on_gpus import run
 from test_linear_attention_of_ranges import performer
-from test_ranges import HOVA, MASK, WIDTH, Case, compiled, hova, same
-from test_ranges_on_gpus import stand_in
+from test_ranges import MASK, WIDTH, Case, check_neighbours, compiled, hova
+from test_ranges_on_gpus import check_on_a_driver
 
 # More keys than a block of a product's turns has, and than two blocks of a causal one.
 LENGTH = 270
@@ -47,43 +46,19 @@ def test_items_are_what_they_are_alone(kernel, causal, way, tmp_path):
     model = hova.load(case.library)
     random = np.random.default_rng(4)
     for lengths in LENGTHS[causal]:
-        items = [case.draw(random, length) for length in lengths]
-        found = model({name: [item[name] for item in items] for name in items[0]})
-        for number, item in enumerate(items):
-            for name, expected in case.alone(item).items():
-                assert same(found[name][number], expected), (lengths, number, name)
+        case.check(model, [case.draw(random, length) for length in lengths])
 
 
 @pytest.mark.parametrize("way", ["f32", "f16, sm_90a"])
 @pytest.mark.parametrize("causal", [False, True])
 def test_an_item_that_is_no_number_is_its_own_affair(causal, way, tmp_path):
-    """What stands beside an item, or stood there in a run before, is multiplied with 0 nowhere."""
     layer = {"name": "y", "op": "multi_head_attention", "input": "x", "heads": 3, "kind": "performer", "features": 20, "causal": causal}
     model = {**described("relu", causal), "inputs": {"x": {"shape": ["items", "length", WIDTH]}}, "layers": [layer], "outputs": {"y": "y"}, "blocks": {}}
     program = hova.load(compiled(tmp_path, model, "any", "--target=cuda-emulated", "--init=1", *WAYS[way]))
     random = np.random.default_rng(2)
-    items = [random.standard_normal((length, WIDTH), np.float32) for length in (130, 7, 66)]
-    before = program({"x": items})["y"]
-    nothing = program({"x": [np.full_like(items[0], np.nan), items[1], np.full_like(items[2], np.inf)]})["y"]
-    assert same(nothing[1], before[1])
-    assert np.isnan(nothing[0]).all()
-    for number, found in enumerate(program({"x": items})["y"]):
-        assert same(found, before[number])
+    check_neighbours(program, [random.standard_normal((length, WIDTH), np.float32) for length in (130, 7, 66)])
 
 
 def test_a_driver_runs_blocks_of_keys_that_an_item_has(tmp_path):
     """Kernels of PTX that loop over the blocks of an item, and end at once where it has none."""
-    model = described("softmax", True, length=70, items=2)
-    (tmp_path / "model.json").write_text(json.dumps(model))
-    for name, target in (("device", "cuda"), ("emulated", "cuda-emulated")):
-        words = ("--ptxas=none",) if target == "cuda" else ()
-        run(HOVA, "compile", tmp_path / "model.json", f"--target={target}", "-q", "--init=1", *words, "-o", tmp_path / name)
-    (tmp_path / "launches").mkdir()
-    environment = stand_in.environment(tmp_path / "launches")
-    for length, items in ((9, 2), (70, 1)):
-        for kind in ("device", "emulated"):
-            words = ("--random-inputs", 7, "--set", f"length={length}", "--set", f"items={items}")
-            run(tmp_path / kind, *words, "--output", f"y={tmp_path}/{kind}.npy", **(environment if kind == "device" else {}))
-        device, emulated = (np.load(tmp_path / f"{kind}.npy") for kind in ("device", "emulated"))
-        assert device.shape == (items, length, WIDTH)
-        np.testing.assert_allclose(device, emulated, rtol=1e-5, atol=1e-6)
+    check_on_a_driver(tmp_path, described("softmax", True, length=70, items=2), ((9, 2), (70, 1)))

@@ -137,6 +137,14 @@ class Case:
                 item["mask"][random.integers(length)] = True
         return item
 
+    def check(self, model, items, *what, packs=True):
+        """A run of these items, packed or as arrays [items, tokens], gives each what it is alone."""
+        given = {name: [item[name] for item in items] for name in items[0]}
+        found = model(given if packs else {name: np.stack(values) for name, values in given.items()})
+        for number, item in enumerate(items):
+            for name, expected in self.alone(item).items():
+                assert same(found[name][number], expected), (*what, [len(item["tokens"]) for item in items], packs, number, name)
+
 
 @pytest.fixture(params=CASES, ids=lambda param: f"{param[0]}, {param[1]}")
 def case(request, tmp_path):
@@ -148,23 +156,29 @@ def same(found, expected):
     return found.shape == expected.shape and found.tobytes() == expected.tobytes()
 
 
+def check_neighbours(program, items):
+    """Neither what stands beside the second of three items nor what was there in a run before has a part in it, not even times 0: the
+    others become NaN and infinity."""
+    before = program({"x": items})
+    nothing = program({"x": [np.full_like(items[0], np.nan), items[1], np.full_like(items[2], np.inf)]})
+    again = program({"x": items})
+    for name, expected in before.items():
+        assert same(nothing[name][1], expected[1]), name
+        assert np.isnan(nothing[name][0]).all(), name
+        for number, found in enumerate(again[name]):
+            assert same(found, expected[number]), (name, number)
+
+
 def test_items_are_what_they_are_alone(case):
     random = np.random.default_rng(3)
     for threads in (1, 3, 16):
         model = hova.load(case.library, threads=threads)
         for _ in range(4):
             items = [case.draw(random, int(random.choice(LENGTHS))) for _ in range(random.integers(1, ITEMS + 1))]
-            packed = model({name: [item[name] for item in items] for name in items[0]})
-            for number, item in enumerate(items):
-                for name, expected in case.alone(item).items():
-                    assert same(packed[name][number], expected), (threads, [len(item["tokens"]) for item in items], number, name)
-        # As arrays [items, tokens], of which one run after the other has more items, or longer ones.
+            case.check(model, items, threads)
+        # As arrays, of which one run after the other has more items, or longer ones.
         for length, count in ((13, 2), (64, 2), (64, 5), (1, 5)):
-            items = [case.draw(random, length) for _ in range(count)]
-            together = model({name: np.stack([item[name] for item in items]) for name in items[0]})
-            for number, item in enumerate(items):
-                for name, expected in case.alone(item).items():
-                    assert same(together[name][number], expected), (threads, length, count, number, name)
+            case.check(model, [case.draw(random, length) for _ in range(count)], threads, packs=False)
 
 
 def attend(**more):

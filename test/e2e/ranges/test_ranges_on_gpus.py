@@ -10,7 +10,7 @@ import sys
 
 import numpy as np
 import pytest
-from test_ranges import HOVA, LENGTH, MASK, MODELS, ROOT, VOCAB, WIDTH, Case, compiled, encoder, same
+from test_ranges import HOVA, LENGTH, MASK, MODELS, ROOT, VOCAB, WIDTH, Case, check_neighbours, compiled, encoder
 
 sys.path[:0] = [str(ROOT / "tools/python"), str(ROOT / "test/codegen/cuda")]
 import hova  # noqa: E402
@@ -56,18 +56,10 @@ def test_items_are_what_they_are_alone(case):
     model = hova.load(case.library)
     # Within one box of keys and in several; a tile's end and one more; one token.
     for lengths in ([5, LENGTH, 1, 33], [64, 64], [33, 1, 64, 5, 5, 33], [LENGTH]):
-        items = [case.draw(random, length) for length in lengths]
-        if len(set(lengths)) == 1:
-            found = model({name: np.stack([item[name] for item in items]) for name in items[0]})
-        else:
-            found = model({name: [item[name] for item in items] for name in items[0]})
-        for number, item in enumerate(items):
-            for name, expected in case.alone(item).items():
-                assert same(found[name][number], expected), (lengths, number, name)
+        case.check(model, [case.draw(random, length) for length in lengths], packs=len(set(lengths)) > 1)
 
 
 def test_an_item_that_is_no_number_is_its_own_affair(tmp_path):
-    """What stands beside an item is multiplied with 0 nowhere."""
     layers = [
         {"name": "attn", "op": "multi_head_attention", "input": "x", "heads": 3},
         {"name": "mean", "op": "pool", "input": "attn", "kind": "mean"},
@@ -76,12 +68,24 @@ def test_an_item_that_is_no_number_is_its_own_affair(tmp_path):
     model = {**encoder({}, [], {"y": "attn", "z": "mean"}), "inputs": inputs, "layers": layers, "blocks": {}}
     program = hova.load(compiled(tmp_path, model, "any", "--target=cuda-emulated", "--init=1", "--dtype=bf16"))
     random = np.random.default_rng(2)
-    items = [random.standard_normal((length, WIDTH), np.float32) for length in (40, 7, 66)]
-    before = program({"x": items})
-    nothing = program({"x": [np.full_like(items[0], np.nan), items[1], np.full_like(items[2], np.inf)]})
-    for name in ("y", "z"):
-        assert same(nothing[name][1], before[name][1]), name
-        assert np.isnan(nothing[name][0]).all(), name
+    check_neighbours(program, [random.standard_normal((length, WIDTH), np.float32) for length in (40, 7, 66)])
+
+
+def check_on_a_driver(folder, model, sizes):
+    """Runs of these lengths and items give what an emulation gives, but for the order of sums: PTX behind a stand-in for the driver."""
+    (folder / "model.json").write_text(json.dumps(model))
+    for name, target in (("device", "cuda"), ("emulated", "cuda-emulated")):
+        words = ("--ptxas=none",) if target == "cuda" else ()
+        run(HOVA, "compile", folder / "model.json", f"--target={target}", "-q", "--init=1", *words, "-o", folder / name)
+    (folder / "launches").mkdir()
+    environment = stand_in.environment(folder / "launches")
+    for length, items in sizes:
+        for kind in ("device", "emulated"):
+            words = ("--random-inputs", 7, "--set", f"length={length}", "--set", f"items={items}")
+            run(folder / kind, *words, "--output", f"y={folder}/{kind}.npy", **(environment if kind == "device" else {}))
+        device, emulated = (np.load(folder / f"{kind}.npy") for kind in ("device", "emulated"))
+        assert device.shape == (items, length, WIDTH)
+        np.testing.assert_allclose(device, emulated, rtol=1e-5, atol=1e-6)
 
 
 def test_a_driver_is_given_the_lengths_of_each_run(tmp_path):
@@ -89,16 +93,4 @@ def test_a_driver_is_given_the_lengths_of_each_run(tmp_path):
     model = json.loads(json.dumps(MODELS["key_valid, first token"]))
     model["layers"][2]["repeat"] = 1
     model["parameters"] = {"length": {"min": 1, "max": 20}, "items": {"min": 1, "max": 3}}
-    (tmp_path / "model.json").write_text(json.dumps(model))
-    for name, target in (("device", "cuda"), ("emulated", "cuda-emulated")):
-        words = ("--ptxas=none",) if target == "cuda" else ()
-        run(HOVA, "compile", tmp_path / "model.json", f"--target={target}", "-q", "--init=1", *words, "-o", tmp_path / name)
-    (tmp_path / "launches").mkdir()
-    environment = stand_in.environment(tmp_path / "launches")
-    for length, items in ((9, 2), (20, 1), (1, 3)):
-        for kind in ("device", "emulated"):
-            words = ("--random-inputs", 7, "--set", f"length={length}", "--set", f"items={items}")
-            run(tmp_path / kind, *words, "--output", f"y={tmp_path}/{kind}.npy", **(environment if kind == "device" else {}))
-        device, emulated = (np.load(tmp_path / f"{kind}.npy") for kind in ("device", "emulated"))
-        assert device.shape == (items, length, WIDTH)
-        np.testing.assert_allclose(device, emulated, rtol=1e-5, atol=1e-6)
+    check_on_a_driver(tmp_path, model, ((9, 2), (20, 1), (1, 3)))
