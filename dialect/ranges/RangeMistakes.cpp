@@ -91,6 +91,13 @@ Extent extentOf(Value value) {
              : Extent::fixed;
 }
 
+bool isPacked(Value value) {
+  Operation *op = value.getParentBlock()->getParentOp();
+  return SequenceRanges::ofTokens(op) &&
+         cast<ShapedType>(value.getType()).getRank() == 2 &&
+         areTokens(extentOf(value));
+}
+
 namespace {
 /// Walks a program in order and knows the extent of what inputs decide.
 class RangeChecker {

@@ -12,6 +12,10 @@ namespace hova {
 /// and for what is made of weights.
 Extent extentOf(mlir::Value value);
 
+/// Whether a value is a number for each token, [items, tokens], of items of any
+/// length: in memory these are one row, without gaps between the items.
+bool isPacked(mlir::Value value);
+
 /// An operation that cannot be part of a program with ranges.
 struct RangeMistake {
   mlir::Operation *op;

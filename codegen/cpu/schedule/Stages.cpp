@@ -11,6 +11,7 @@
 #include "codegen/cpu/recipes/KernelEmitter.h"
 #include "dialect/Shapes.h"
 #include "dialect/placement/PlacementOps.h"
+#include "dialect/ranges/RangeMistakes.h"
 #include "dialect/token/TokenOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "passes/Columns.h"
@@ -202,10 +203,11 @@ private:
   }
 
   LayoutAttr rowLayout(Value value, ArrayRef<OpOperand *> uses) {
-    bool isDense = llvm::any_of(uses, [&](OpOperand *use) {
-      return isa<YieldOp>(use->getOwner()) &&
-             mustBeDense(kernel.getResult(use->getOperandNumber()));
-    });
+    bool isDense =
+        isPacked(value) || llvm::any_of(uses, [&](OpOperand *use) {
+          return isa<YieldOp>(use->getOwner()) &&
+                 mustBeDense(kernel.getResult(use->getOperandNumber()));
+        });
     int64_t width = shapeOf(value).empty() ? 1 : shapeOf(value).back();
     return LayoutAttr::get(value.getContext(), LayoutKind::rows,
                            isDense ? width : strideOf(value));

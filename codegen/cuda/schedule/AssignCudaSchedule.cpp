@@ -57,7 +57,7 @@ static LayoutAttr layoutOfResult(KernelOp kernel, unsigned number,
   int64_t width = columnsOf(computed);
   int64_t bytes = llvm::divideCeil(type.getElementTypeBitWidth(), 8);
   Value result = kernel.getResult(number);
-  bool isDense = mustBeDense(result);
+  bool isDense = mustBeDense(result) || isPacked(result);
   // Another value may begin at any of its rows.
   bool sharesRows =
       llvm::any_of(result.getUsers(),
