@@ -10,7 +10,9 @@ import re
 import subprocess
 from pathlib import Path
 
+import numpy as np
 import pytest
+from safetensors.numpy import save_file
 
 VECTORS = Path(__file__).parents[1] / "golden/vectors"
 MODELS = sorted(folder.name for folder in VECTORS.iterdir())
@@ -97,3 +99,24 @@ def test_rotations_and_gates_join_their_products(dtype, kernels, tmp_path):
     assert re.findall(r'hova\.kernel "([\w.]+)"', dump) == kernels
     done = subprocess.run([HOVA, "verify", *words, "--cases=2"], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("dtype", ["bf16", "f16", "f32"])
+@pytest.mark.parametrize("hidden_of_a_head", [1, 6])
+def test_an_infinite_head_leaves_others_their_shares(hidden_of_a_head, dtype, tmp_path):
+    """Below zero, ReLU makes its logit 0, as all others are. A tile has more columns than a head has hidden channels."""
+    width, x = hidden_of_a_head, np.arange(1, 25, dtype=np.float32).reshape(1, 2, 12) / 32
+    x[0, 1, 0] = np.inf
+    layers = [{"name": "y", "op": "head_reweight", "input": "x", "heads_input": "x", "heads": 12 // width}]
+    model = {"hova": 1, "name": "infinite", "inputs": {"x": {"shape": [1, 2, 12]}}, "layers": layers, "outputs": {"y": "y"}}
+    (tmp_path / "model.json").write_text(json.dumps(model), encoding="utf-8")
+    shapes = {"head": (width, width), "input": (12, width), "score": (width,), "score_bias": (1,)}
+    save_file({f"y.horizontal.{name}": np.full(shape, -1, np.float32) for name, shape in shapes.items()}, tmp_path / "weights.safetensors")
+    np.save(tmp_path / "x.npy", x)
+    for command in (
+        [HOVA, "compile", tmp_path / "model.json", "--weights", tmp_path / "weights.safetensors", "--target=cuda-emulated", f"--dtype={dtype}", "-o", tmp_path / "program"],
+        [tmp_path / "program", "--input", f"x={tmp_path}/x.npy", "--output-dir", tmp_path],
+    ):
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
+    np.testing.assert_allclose(np.load(tmp_path / "y.npy"), x / (12 // width), rtol=1e-6)

@@ -42,14 +42,16 @@ static Value emitLogits(GroupEmitter &e, HeadLogitsOp op, HeadRows head,
     Value products =
         GroupProductOp::create(b, head.tile, weights, b.index(from / width),
                                b.fill(sums, 0), head.slot, false);
-    // Columns after the hidden ones have a weight of 0.
     Value loaded = b.load(sums, shift, row, from, rowsInside, columnsInside);
     Value weight = b.load(typeOf(width), e.matrix(op.getScoreWeight()), 0, from,
                           true, columnsInside);
+    // Columns after the hidden ones add nothing: they are products with zeros,
+    // which are NaN where a head is infinite.
     Value terms =
-        b.map(sums, {products, loaded, weight}, [](Elements x, Expr, Expr) {
+        b.map(sums, {products, loaded, weight}, [&](Elements x, Expr, Expr j) {
           Expr shifted = x[0] + x[1];
-          return select(shifted < 0, 0, shifted) * x[2];
+          Expr term = select(shifted < 0, 0, shifted) * x[2];
+          return columnsInside ? term : select(j + from < hidden, term, 0);
         });
     Value part = b.reduce(Combine::add, terms, TileDistribution::product);
     logits = logits ? b.combine(Combine::add, logits, part) : part;
