@@ -152,6 +152,9 @@ class Net:
         )
         return self.keep(reweighted)
 
+    def rotate(self, x, heads, **tables):
+        return self.keep(oracle.rotate(x, heads, **tables))
+
     def channel_gate(self, path, y, x, width):
         rows, model = x.shape[-1], y.shape[-1]
         gated = oracle.channel_gate(
@@ -196,7 +199,7 @@ class Net:
                     kind="l2" if norm == "l2" else "standard", heads=count,
                 )
             if rotary and name != "value":
-                y = self.keep(oracle.rotate(y, heads=count, **rotary))
+                y = self.rotate(y, heads=count, **rotary)
             return oracle.split_heads(y, count)
 
         groups = key_value_heads or heads

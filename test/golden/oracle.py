@@ -370,11 +370,12 @@ def rotate(x, heads, cosines, sines, pairs="halves"):
     split = x.reshape(batch, tokens, heads, width).copy()
     turned, rest = split[..., : 2 * count], split[..., 2 * count :]
     if pairs == "halves":
-        numbers = turned[..., :count] + 1j * turned[..., count:]
+        real, imaginary = turned[..., :count], turned[..., count:]
     else:
-        numbers = turned[..., 0::2] + 1j * turned[..., 1::2]
-    numbers = numbers * (cosines + 1j * sines)[None, :, None]
-    parts = [numbers.real, numbers.imag]
+        real, imaginary = turned[..., 0::2], turned[..., 1::2]
+    # `1j * y` would be NaN where y is infinite.
+    c, s = cosines[None, :, None], sines[None, :, None]
+    parts = [real * c - imaginary * s, real * s + imaginary * c]
     if pairs == "halves":
         turned = np.concatenate(parts, axis=-1)
     else:

@@ -254,7 +254,7 @@ def _rotary(layer):
 
 def rotate(layer):
     x = layer.read("input")
-    return layer.net.keep(oracle.rotate(x, layer.get("heads"), **_rotary(layer)))
+    return layer.net.rotate(x, layer.get("heads"), **_rotary(layer))
 
 
 def _score_options(layer):

@@ -200,6 +200,16 @@ class Plain(Exact):
         infinite = np.isinf(x).any(axis=-1, keepdims=True) & (not self.strict)
         return np.where(infinite, np.float32(self.unknown), result)
 
+    def rotate(self, x, heads, **tables):
+        """Unknown: columns that are not rotated, in a head that is not finite: a program may
+        add 0 times another column to them.
+        """
+        result = super().rotate(x, heads, **tables)
+        split = x.reshape(*x.shape[:2], heads, -1)
+        rotated = np.arange(split.shape[-1]) < 2 * tables["cosines"].shape[1]
+        unknown = ~np.isfinite(split).all(axis=-1, keepdims=True) & ~rotated
+        return np.where(unknown.reshape(x.shape), np.float32(self.unknown), result)
+
     def activation(self, x, kind):
         if kind in SATURATING:
             # Far left the sum is small and keeps the error of the function.
