@@ -41,6 +41,7 @@ void CudaTarget::buildVectorizePhase(PhaseBuilder &phase) const {
 }
 
 void CudaTarget::buildTargetPhase(PhaseBuilder &phase) const {
+  phase.add(createAssignBlockCyclesPass());
   phase.add(createLowerDeviceProgramPass());
   buildLowerToNvvm(
       [&](std::unique_ptr<Pass> pass) { phase.add(std::move(pass)); });

@@ -15,6 +15,7 @@
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "passes/Units.h"
 #include "llvm/ADT/TypeSwitch.h"
+#include <cmath>
 
 using namespace mlir;
 
@@ -62,9 +63,29 @@ static mlir::LogicalResult verifySettled(mlir::Operation *op,
                        << value;
 }
 
+/// Cycles alone and beside others, on a function.
+static mlir::LogicalResult verifyBlockCycles(mlir::Operation *op,
+                                             mlir::Attribute value) {
+  auto cycles = dyn_cast<mlir::DenseF64ArrayAttr>(value);
+  bool isRight = isa<mlir::FunctionOpInterface>(op) && cycles &&
+                 cycles.size() == 2 &&
+                 llvm::all_of(cycles.asArrayRef(), [](double number) {
+                   return std::isfinite(number) && number >= 0;
+                 });
+  return isRight ? mlir::success()
+                 : op->emitOpError("expects '")
+                       << hova::kBlockCyclesAttr
+                       << "' on a function, two numbers that are not negative, "
+                          "got "
+                       << value;
+}
+
 mlir::LogicalResult
 hova::HovaCudaDialect::verifyOperationAttribute(Operation *op,
                                                 NamedAttribute attribute) {
+  if (attribute.getName() == kBlockCyclesAttr) {
+    return verifyBlockCycles(op, attribute.getValue());
+  }
   if (attribute.getName() == kSettledAttr) {
     return verifySettled(op, attribute.getValue());
   }

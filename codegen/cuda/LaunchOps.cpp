@@ -12,6 +12,12 @@ std::optional<ArrayRef<int64_t>> settledOf(Operation *function) {
   return settled ? std::optional(settled.asArrayRef()) : std::nullopt;
 }
 
+std::optional<BlockCycles> blockCyclesOf(Operation *function) {
+  auto cycles = function->getAttrOfType<DenseF64ArrayAttr>(kBlockCyclesAttr);
+  return cycles ? std::optional(BlockCycles{cycles[0], cycles[1]})
+                : std::nullopt;
+}
+
 } // namespace hova
 
 #define GET_OP_CLASSES

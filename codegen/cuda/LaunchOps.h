@@ -20,6 +20,19 @@ inline constexpr llvm::StringLiteral kSettledAttr = "hova_cuda.settled";
 /// after the other.
 std::optional<llvm::ArrayRef<int64_t>> settledOf(mlir::Operation *function);
 
+/// On the function of a kernel, `array<f64: alone, beside>`: BlockCycles.
+inline constexpr llvm::StringLiteral kBlockCyclesAttr =
+    "hova_cuda.block_cycles";
+
+/// Cycles of a multiprocessor that a block takes, modelled, where it is alone
+/// on it and where others work while its warps wait.
+struct BlockCycles {
+  double alone = 0, beside = 0;
+};
+
+/// What the attribute says, if there is one.
+std::optional<BlockCycles> blockCyclesOf(mlir::Operation *function);
+
 } // namespace hova
 
 #define GET_OP_CLASSES

@@ -387,6 +387,64 @@ def AssignGpuPass : Pass<"hova-assign-gpu", "::mlir::ModuleOp"> {
   let dependentDialects = ["::hova::HovaCudaDialect"];
 }
 
+def AssignBlockCyclesPass
+    : Pass<"hova-assign-block-cycles", "::mlir::ModuleOp"> {
+  let summary = "Model how long a block of each kernel works";
+  let description = [{
+    Before: kernels of group operations beside the `main` that launches them.
+    After: each kernel whose numbers of turns are known says the cycles of a
+    multiprocessor that a block takes, alone on it and beside others
+    (`hova_cuda.block_cycles`), for a GPU that the model was compared with.
+    `hova explain` makes times of them; code does not depend on them.
+
+    ```mlir
+    module {
+      func.func @main(%y: memref<8x128xf32>) {
+        hova.launch @clear(%y) "clear" {flops = 0 : i64,
+            shape = #hova_cuda.launch<x = 2, y = 1, z = 1, threads = 128>}
+            : (memref<8x128xf32>)
+        return
+      }
+      func.func private @clear(%y: memref<8x128xf32>, %g: index, %h: index, %i: index) {
+        %c0 = arith.constant 0 : index
+        %t = hova.group_map() : () -> !hova.tile<4x128xf32, row 4x1> {
+        ^bb0(%r: index, %c: index):
+          %zero = arith.constant 0.0 : f32
+          hova.group_yield %zero : f32
+        }
+        hova.group_store %t, %y[%g, %c0]
+            : !hova.tile<4x128xf32, row 4x1>, memref<8x128xf32>
+        return
+      }
+    }
+    ```
+    becomes
+    ```mlir
+    module {
+      func.func @main(%y: memref<8x128xf32>) {
+        hova.launch @clear(%y) "clear" {flops = 0 : i64,
+            shape = #hova_cuda.launch<x = 2, y = 1, z = 1, threads = 128>}
+            : (memref<8x128xf32>)
+        return
+      }
+      func.func private @clear(%y: memref<8x128xf32>, %g: index, %h: index, %i: index)
+          attributes {hova_cuda.block_cycles = array<f64: 3.200000e+01, 3.200000e+01>} {
+        %c0 = arith.constant 0 : index
+        %t = hova.group_map() : () -> !hova.tile<4x128xf32, row 4x1> {
+        ^bb0(%r: index, %c: index):
+          %zero = arith.constant 0.0 : f32
+          hova.group_yield %zero : f32
+        }
+        hova.group_store %t, %y[%g, %c0]
+            : !hova.tile<4x128xf32, row 4x1>, memref<8x128xf32>
+        return
+      }
+    }
+    ```
+  }];
+  let dependentDialects = ["::hova::HovaCudaDialect"];
+}
+
 def AssignCudaSchedulePass
     : Pass<"hova-assign-cuda-schedule", "::mlir::ModuleOp"> {
   let summary = "Choose tiles and layouts for a GPU";

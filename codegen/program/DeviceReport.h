@@ -62,6 +62,9 @@ struct KernelUse {
   /// buffers, each counted once.
   std::array<int64_t, 3> grid = {};
   int64_t flops = 0, bytes = 0;
+  /// Microseconds of a launch behind its start, modelled; nothing where the
+  /// number of turns is not known, or no such GPU.
+  std::optional<double> modelledTime;
   /// Whether a launch may begin before those in front of it have ended.
   bool overlaps = false;
 
@@ -91,11 +94,16 @@ struct DeviceReport {
   /// that begins after others, and one that may begin before they have ended.
   /// Both are modelled.
   double startTime = 0, overlappedStartTime = 0;
+  /// Of each launch what nothing explains, as it was measured, in microseconds.
+  double unexplainedTime = 0;
 
   /// Of these launches, and of those of them that may begin early: the first
   /// one has none in front of it.
   int64_t countLaunches() const;
   int64_t countOverlapped() const;
+  /// Of all launches behind their starts, and how many of these no model has.
+  double kernelsTime() const;
+  int64_t countUnknown() const;
   double startsTime() const {
     return double(countLaunches() - countOverlapped()) * startTime +
            double(countOverlapped()) * overlappedStartTime;
@@ -116,6 +124,22 @@ inline int64_t DeviceReport::countOverlapped() const {
     count += kernel.overlaps ? int64_t(kernel.launches.size()) : 0;
   }
   return count < countLaunches() || count == 0 ? count : count - 1;
+}
+
+inline double DeviceReport::kernelsTime() const {
+  double time = 0;
+  for (const KernelUse &kernel : kernels) {
+    time += kernel.modelledTime.value_or(0) * double(kernel.launches.size());
+  }
+  return time;
+}
+
+inline int64_t DeviceReport::countUnknown() const {
+  int64_t count = 0;
+  for (const KernelUse &kernel : kernels) {
+    count += kernel.modelledTime ? 0 : int64_t(kernel.launches.size());
+  }
+  return count;
 }
 
 } // namespace hova

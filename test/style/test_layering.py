@@ -83,10 +83,11 @@ TARGET_FOLDERS = {
     "codegen/cuda": {"codegen", "codegen/cuda/facts"},
     "codegen/cuda/facts": set(),
     "codegen/cuda/lower": {"codegen", "codegen/cuda", "codegen/cuda/facts", "codegen/reference"},
+    "codegen/cuda/model": {"codegen/cuda", "codegen/cuda/facts"},
     "codegen/cuda/recipes": {"codegen/cuda", "codegen/cuda/facts"},
     "codegen/cuda/recipes/linear_attention": {"codegen/cuda", "codegen/cuda/facts", "codegen/cuda/recipes"},
     "codegen/cuda/schedule": {"codegen/cuda", "codegen/cuda/facts", "codegen/cuda/recipes", "codegen/cuda/recipes/linear_attention"},
-    "codegen/cuda/link": {"codegen", "codegen/cuda", "codegen/cuda/facts", "codegen/cuda/lower", "codegen/program"},
+    "codegen/cuda/link": {"codegen", "codegen/cuda", "codegen/cuda/facts", "codegen/cuda/lower", "codegen/cuda/model", "codegen/program"},
 }
 
 LIBRARIES = ("tools/inspect", "tools/page", "tools/plugins")
@@ -398,7 +399,7 @@ def test_one_table_has_the_words_of_targets():
 
 
 # What holds the figures of the machine that a target is for, and the sizes that were chosen for it.
-FACTS = ("codegen/cpu/CpuFacts.h", "codegen/cuda/facts/AllGpus.h", "codegen/cuda/facts/GpuFacts.h", "codegen/cuda/facts/Gpus.cpp", "codegen/cuda/facts/ProductFacts.h",
+FACTS = ("codegen/cpu/CpuFacts.h", "codegen/cuda/facts/AllGpus.h", "codegen/cuda/facts/GpuFacts.h", "codegen/cuda/facts/Gpus.cpp", "codegen/cuda/facts/ModelFacts.h", "codegen/cuda/facts/ProductFacts.h",
          "codegen/cuda/WgmmaFacts.h")
 
 # Constants elsewhere that are no figures of a machine, and what they are.

@@ -264,14 +264,19 @@ def test_explains_what_kernels_take(tmp_path, compile_digits):
     assert lines[1] == f"main loops are unknown: {report['without_main_loops']}"
     assert report["without_main_loops"] == "there is no nvdisasm beside ptxas" and not any("main_loop" in kernel for kernel in kernels.values())
     assert re.split(r"\s{2,}", lines[2].strip()) == ["launches", "threads", "registers", "spilled", "local", "shared", "blocks", "grid", "waves/108",
-                                                     "waves/132", "MFLOP", "MB", "reads/T", "+copies", "others", "limited by", "kernel"]
-    assert len(lines) == 4 + len(kernels)
+                                                     "waves/132", "us", "MFLOP", "MB", "reads/T", "+copies", "others", "limited by", "kernel"]
+    assert len(lines) == 7 + len(kernels)
     launches = sum(len(kernel["launches"]) for kernel in kernels.values())
-    assert lines[-1] == f"starts of {launches} launches: {2.0 * launches:.1f} us, modelled by 2.0 us of each"
     assert report["modelled_starts_us"] == 2.0 * launches and report["overlapped_launches"] == 0
+    starts, work, rest = 2.0 * launches, report["modelled_kernels_us"], report["unexplained_us"]
+    assert abs(rest - 0.6 * launches) < 1e-9 and abs(work - sum(kernel["modelled_us"] * len(kernel["launches"]) for kernel in kernels.values())) < 1e-9
+    assert lines[-4:] == [f"starts of {launches} launches: {starts:.1f} us, modelled by 2.0 us of each",
+                          f"kernels behind their starts: {work:.1f} us, modelled for 132 multiprocessors of an H100",
+                          f"what the model does not explain: {rest:.1f} us, by 0.6 us of each launch, as measured on average",
+                          f"all of it: {starts + work + rest:.1f} us of a run"]
     head = next(line for line in lines if line.endswith(" kernel_head"))
     shared = kernels["kernel_head"]["shared_bytes"]
-    assert re.split(r"\s{2,}", head.strip()) == ["1", "128", "200", "20", "24", f"64 + {shared}", "2", "1 x 1 x 1", "0.00", "0.00", "0.0", "0.00",
+    assert re.split(r"\s{2,}", head.strip()) == ["1", "128", "200", "20", "24", f"64 + {shared}", "2", "1 x 1 x 1", "0.00", "0.00", f"{kernels['kernel_head']['modelled_us']:.1f}", "0.0", "0.00",
                                               "-", "-", "-", "registers", "kernel_head"]
 
 
@@ -338,8 +343,8 @@ def test_starts_behind_programmatic_edges_are_modelled(compile_digits):
     assert report["overlapped_launches"] == launches - 1 > 1
     assert abs(report["modelled_starts_us"] - (2.0 + 0.9 * (launches - 1))) < 1e-9
     text = compile_digits("--ptxas=none", "--gpu-arch=sm_90a", verb="explain").stdout
-    assert text.endswith(f"starts of {launches} launches: {2.0 + 0.9 * (launches - 1):.1f} us, modelled by 2.0 us of each, and 0.9 us of the {launches - 1} "
-                         "that may begin before others have ended\n")
+    assert (f"\nstarts of {launches} launches: {2.0 + 0.9 * (launches - 1):.1f} us, modelled by 2.0 us of each, and 0.9 us of the {launches - 1} "
+            "that may begin before others have ended\n") in text
 
 
 def test_explains_the_kernels_of_a_path(compile_digits):

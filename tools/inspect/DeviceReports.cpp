@@ -54,6 +54,29 @@ static std::string startsText(const DeviceReport &report) {
   return text;
 }
 
+/// What launches take behind their starts; empty where none is modelled.
+static std::string timesText(const DeviceReport &report) {
+  int64_t launches = report.countLaunches(), unknown = report.countUnknown();
+  if (unknown == launches) {
+    return "";
+  }
+  std::string text =
+      llvm::formatv("kernels behind their starts: {0:f1} us, modelled for {1} "
+                    "multiprocessors of an H100",
+                    report.kernelsTime(), report.processors.back());
+  if (unknown) {
+    text += llvm::formatv(", but for {0} whose turns a run decides", unknown);
+  }
+  double unexplained = report.unexplainedTime * double(launches);
+  text +=
+      llvm::formatv("\nwhat the model does not explain: {0:f1} us, by {1:f1} "
+                    "us of each launch, "
+                    "as measured on average\nall of it: {2:f1} us of a run\n",
+                    unexplained, report.unexplainedTime,
+                    report.startsTime() + report.kernelsTime() + unexplained);
+  return text;
+}
+
 void printDeviceReport(const DeviceReport &report, llvm::raw_ostream &os) {
   if (report.assembler.empty()) {
     os << "kernels on " << report.arch
@@ -67,7 +90,8 @@ void printDeviceReport(const DeviceReport &report, llvm::raw_ostream &os) {
     os << "main loops are unknown: " << report.withoutLoops << "\n";
   }
   constexpr const char *row = "{0,10}{1,9}{2,11}{3,9}{4,7}{5,15}{6,8}{7,16}{8} "
-                              "{9,9}{10,8}{11,9}{12,9}{13,9}  {14,-22} {15}\n";
+                              "{9,8}{10,9}{11,8}{12,9}{13,9}{14,9}  {15,-22} "
+                              "{16}\n";
   auto ofProcessors = [&](llvm::function_ref<std::string(int64_t)> text) {
     std::string all;
     for (int64_t processors : report.processors) {
@@ -79,7 +103,8 @@ void printDeviceReport(const DeviceReport &report, llvm::raw_ostream &os) {
       row, "launches", "threads", "registers", "spilled", "local", "shared",
       "blocks", "grid",
       ofProcessors([](int64_t n) { return "waves/" + std::to_string(n); }),
-      "MFLOP", "MB", "reads/T", "+copies", "others", "limited by", "kernel");
+      "us", "MFLOP", "MB", "reads/T", "+copies", "others", "limited by",
+      "kernel");
   for (const KernelUse &kernel : report.kernels) {
     auto known = [&](int64_t MachineCodeUse::*figure) {
       return kernel.code ? std::to_string((*kernel.code).*figure) : "?";
@@ -96,13 +121,16 @@ void printDeviceReport(const DeviceReport &report, llvm::raw_ostream &os) {
         gridText(kernel), ofProcessors([&](int64_t n) {
           return llvm::formatv("{0:f2}", kernel.waves(n)).str();
         }),
+        kernel.modelledTime
+            ? llvm::formatv("{0:f1}", *kernel.modelledTime).str()
+            : "-",
         llvm::formatv("{0:f1}", kernel.flops / 1e6),
         llvm::formatv("{0:f2}", kernel.bytes / 1e6),
         ofLoop(&MainLoop::readsPerT), ofLoop(&MainLoop::readsAndCopiesPerT),
         ofLoop(&MainLoop::othersPerProduct), llvm::join(kernel.limits, ", "),
         kernel.name);
   }
-  os << startsText(report) << "\n";
+  os << startsText(report) << "\n" << timesText(report);
 }
 
 static llvm::json::Object kernelJson(const KernelUse &kernel,
@@ -128,6 +156,9 @@ static llvm::json::Object kernelJson(const KernelUse &kernel,
     }
     object["waves"] = std::move(waves);
   }
+  if (kernel.modelledTime) {
+    object["modelled_us"] = *kernel.modelledTime;
+  }
   if (kernel.loop) {
     object["main_loop"] = llvm::json::Object{
         {"products", kernel.loop->products},
@@ -147,6 +178,11 @@ llvm::json::Object deviceReportJson(const DeviceReport &report) {
                             {"kernels", std::move(kernels)},
                             {"modelled_starts_us", report.startsTime()},
                             {"overlapped_launches", report.countOverlapped()}};
+  if (report.countUnknown() < report.countLaunches()) {
+    object["modelled_kernels_us"] = report.kernelsTime();
+    object["unexplained_us"] =
+        report.unexplainedTime * double(report.countLaunches());
+  }
   if (report.assembler.empty()) {
     object["without_machine_code"] = report.withoutCode;
   } else {

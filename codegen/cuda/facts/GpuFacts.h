@@ -83,6 +83,12 @@ struct GpuFacts {
   /// Whether a launch may begin while the one before it still runs, and its
   /// kernel waits (`griddepcontrol`).
   bool overlapsLaunches = false;
+  /// The row of the GPU for which times of its code are modelled, since the
+  /// model was compared with one. Empty: there is none.
+  llvm::StringLiteral modelledAs = "";
+  /// Of that GPU, in a microsecond: cycles of a multiprocessor under load, and
+  /// bytes that all of them get from the second cache.
+  double cyclesOfTime = 0, bytesOfTime = 0;
 
   /// The time in which shared memory moves 16 bytes of every lane of a warp,
   /// where that of a product of mma.sync is 1.

@@ -7,11 +7,13 @@
 #include "codegen/cuda/CudaTarget.h"
 #include "codegen/cuda/LaunchOps.h"
 #include "codegen/cuda/Passes.h"
+#include "codegen/cuda/facts/ModelFacts.h"
 #include "codegen/cuda/facts/Occupancy.h"
 #include "codegen/cuda/link/DeviceCode.h"
 #include "codegen/cuda/link/Disassembly.h"
 #include "codegen/cuda/link/Ptx.h"
 #include "codegen/cuda/link/Ptxas.h"
+#include "codegen/cuda/model/BlockCycles.h"
 #include "codegen/program/Compile.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Target/LLVMIR/Export.h"
@@ -312,6 +314,24 @@ static void addMainLoops(DeviceReport &report, const GpuFacts &gpu,
   }
 }
 
+/// Of a launch on the GPU for which times of this level are modelled.
+static std::optional<double>
+modelTime(const KernelUse &use, const GpuFacts &level, Operation *function) {
+  std::optional<BlockCycles> cycles = blockCyclesOf(function);
+  const GpuFacts *gpu = findGpu(level.modelledAs);
+  if (!cycles || !gpu) {
+    return std::nullopt;
+  }
+  BlockNeeds needs{use.threads, use.sharedBytes, std::nullopt};
+  if (use.code) {
+    needs.groupBytes += use.code->sharedBytes;
+    needs.registers = use.code->registers;
+  }
+  auto [x, y, z] = use.grid;
+  return modelLaunch(*cycles, x * y * z, getOccupancy(*gpu, needs).blocks,
+                     use.threads, use.bytes, *gpu);
+}
+
 /// Of the best level.
 DeviceReport CudaCode::report() {
   const GpuCode &level = levels.front();
@@ -322,6 +342,7 @@ DeviceReport CudaCode::report() {
   report.withoutCode = level.withoutCode;
   report.startTime = kStartTime;
   report.overlappedStartTime = kOverlappedStartTime;
+  report.unexplainedTime = kUnexplainedTime;
   if (level.machineCode) {
     report.assembler = level.machineCode->assembler;
     report.assemblerPath = assemblerPath;
@@ -337,6 +358,8 @@ DeviceReport CudaCode::report() {
     use.grid = {shape.getX(), shape.getY(), shape.getZ()};
     use.flops = op.getFlops();
     use.bytes = bytesOf(op.getBuffers());
+    use.modelledTime =
+        modelTime(use, gpu, level.program->kernels[launch.kernel].function);
   }
   if (level.machineCode && options.reportLoops) {
     addMainLoops(report, gpu, level.machineCode->bytes);

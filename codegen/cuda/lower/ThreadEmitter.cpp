@@ -306,6 +306,9 @@ void ThreadEmitter::createKernel() {
                    : Value(entry->getArgument(matrices + axis - kGridAxes));
     map.map(argument, arith::IndexCastOp::create(b, b.getIndexType(), id));
   }
+  if (Attribute cycles = from->getAttr(kBlockCyclesAttr)) {
+    to->setAttr(kBlockCyclesAttr, cycles);
+  }
   if (Attribute settled = from->getAttr(kSettledAttr)) {
     to->setAttr(kSettledAttr, settled);
     // Not before the wait: launches further on would begin to wait as well, and
