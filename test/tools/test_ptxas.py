@@ -262,7 +262,7 @@ def test_explains_what_kernels_take(tmp_path, compile_digits):
     lines = table.splitlines()
     assert lines[0] == "kernels on sm_80, machine code by ptxas 12.9.41"
     assert lines[1] == f"main loops are unknown: {report['without_main_loops']}"
-    assert report["without_main_loops"] == "there is no nvdisasm beside ptxas" and not any("main_loop" in kernel for kernel in kernels.values())
+    assert report["without_main_loops"] == "there is no nvdisasm beside ptxas or in PATH" and not any("main_loop" in kernel for kernel in kernels.values())
     assert re.split(r"\s{2,}", lines[2].strip()) == ["launches", "threads", "registers", "spilled", "local", "shared", "blocks", "grid", "waves/108",
                                                      "waves/132", "us", "MFLOP", "MB", "reads/T", "+copies", "others", "limited by", "kernel"]
     assert len(lines) == 7 + len(kernels)
@@ -319,8 +319,16 @@ def test_explains_main_loops_where_there_is_a_disassembler(tmp_path, compile_dig
     assert loops == {"kernel_head": {"products": 2, "reads_per_t": 1.0, "reads_and_copies_per_t": 2.0, "other_instructions_per_product": 2.5}}
     text = compile_digits(f"--ptxas={ptxas}", verb="explain").stdout
     assert re.search(r" 1\.00 +2\.00 +2\.50  .* kernel_head\n", text) and "main loops are unknown" not in text
-    # Nobody asks it for a program.
+    # In another folder it is found by PATH.
+    elsewhere = tmp_path / "elsewhere" / "nvdisasm"
+    elsewhere.parent.mkdir()
+    disassembler.rename(elsewhere)
+    assert "main loops are unknown" in compile_digits(f"--ptxas={ptxas}", verb="explain").stdout
+    found = compile_digits(f"--ptxas={ptxas}", verb="explain", PATH=f"{elsewhere.parent}:{os.environ['PATH']}").stdout
+    assert re.search(r" 1\.00 +2\.00 +2\.50  .* kernel_head\n", found)
+    # The one beside is taken first, and nobody asks it for a program.
     disassembler.write_text("#!/bin/sh\nexit 3\n")
+    disassembler.chmod(0o755)
     assert "nvdisasm" not in compile_digits(f"--ptxas={ptxas}").stderr
     assert f"main loops are unknown: {disassembler}: exit status 3\n" in compile_digits(f"--ptxas={ptxas}", verb="explain").stdout
 

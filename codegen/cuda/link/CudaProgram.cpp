@@ -175,7 +175,7 @@ llvm::Error CudaCode::findMachineCode(GpuCode &level) {
     level.withoutCode = "--ptxas=none leaves it out";
     return llvm::Error::success();
   }
-  assemblerPath = ptxas.empty() ? findPtxas() : ptxas;
+  assemblerPath = ptxas.empty() ? findCudaTool("ptxas") : ptxas;
   if (assemblerPath.empty()) {
     level.withoutCode = "no ptxas was found";
     return llvm::Error::success();

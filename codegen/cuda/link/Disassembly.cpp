@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "codegen/cuda/link/Disassembly.h"
+#include "codegen/cuda/link/Ptxas.h"
 #include "codegen/program/Process.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/StringExtras.h"
@@ -125,17 +126,21 @@ StringMap<MainLoop> readMainLoops(StringRef text) {
 
 Expected<StringMap<MainLoop>> countMainLoops(StringRef ptxas, StringRef cubin) {
   TimeTraceScope scope("nvdisasm");
-  SmallString<128> disassembler(sys::path::parent_path(ptxas));
-  sys::path::append(disassembler, "nvdisasm");
-  if (!sys::fs::can_execute(disassembler)) {
-    return createStringError("there is no nvdisasm beside ptxas");
+  SmallString<128> beside(sys::path::parent_path(ptxas));
+  sys::path::append(beside, "nvdisasm");
+  // That of the same release, if there is one.
+  std::string disassembler = sys::fs::can_execute(beside)
+                                 ? std::string(beside)
+                                 : findCudaTool("nvdisasm");
+  if (disassembler.empty()) {
+    return createStringError("there is no nvdisasm beside ptxas or in PATH");
   }
   MemoryFile file;
   if (Error error = file.write(cubin)) {
     return error;
   }
   Expected<ProgramRun> run =
-      runProgram({std::string(disassembler), "-c", file.getPath()});
+      runProgram({disassembler, "-c", file.getPath()});
   if (run && !run->failure.empty()) {
     return createStringError(disassembler + ": " + run->failure);
   }

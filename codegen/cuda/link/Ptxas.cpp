@@ -22,7 +22,7 @@ namespace hova {
 // Where it is
 //===----------------------------------------------------------------------===//
 
-std::string findPtxas() {
+std::string findCudaTool(StringRef name) {
   auto valueOf = [](StringRef variable) {
     return sys::Process::GetEnv(variable).value_or("");
   };
@@ -39,7 +39,7 @@ std::string findPtxas() {
   folders.push_back("/usr/local/cuda/bin");
   for (StringRef folder : folders) {
     SmallString<128> file(folder);
-    sys::path::append(file, "ptxas");
+    sys::path::append(file, name);
     if (sys::path::is_absolute(folder) && sys::fs::can_execute(file)) {
       return std::string(file);
     }

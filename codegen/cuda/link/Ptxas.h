@@ -19,10 +19,11 @@ struct MachineCode {
   llvm::StringMap<MachineCodeUse> kernels;
 };
 
-/// The first `ptxas` in PATH, in the folder bin of CUDA_HOME, of CUDA_PATH and
-/// of /usr/local/cuda; empty where there is none. Relative folders of these
-/// variables, which mean another place in every folder, are passed over.
-std::string findPtxas();
+/// The first program of this name, as `ptxas`, in PATH, in the folder bin of
+/// CUDA_HOME, of CUDA_PATH and of /usr/local/cuda; empty where there is none.
+/// Relative folders of these variables, which mean another place in every
+/// folder, are passed over.
+std::string findCudaTool(llvm::StringRef name);
 
 /// Runs the assembler with the path `ptxas` on a text for `gpu`. An error is
 /// one sentence about that file, and says what it did not take.
