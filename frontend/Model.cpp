@@ -447,6 +447,7 @@ ModelStatus readModel(const ModelOptions &options, Model &model,
   Diagnostics diagnostics(std::move(source));
   model.spec = readModelSpec(diagnostics);
   if (model.spec) {
+    model.spec->tensors = options.tensors;
     // Of a program that is no longer opened with weights, the parameters are
     // those of the weights it was made with.
     const CheckpointSpec *checkpoint =

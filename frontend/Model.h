@@ -26,6 +26,9 @@ struct ModelOptions {
   /// The description, where it is not read from `path`.
   std::optional<std::string> text;
   std::vector<ParameterOverride> overrides;
+  /// The type of numbers in inputs and outputs of which the description says
+  /// none: "bf16", "f16" or "f32". Empty: f32.
+  std::string tensors;
   /// The folder that the text was made of; null: there was none.
   std::shared_ptr<const ImportedFolder> folder;
   /// The modules beside the weights; null: they are yet to be read.

@@ -219,6 +219,7 @@ void SpecReader::readInput(const Member &member, const NameScope &scope) {
       std::optional<std::string> known = wordOf(*dtype, inputTypes);
       isTyped = known.has_value();
       input.dtype = known.value_or("f32");
+      input.isTyped = true;
     }
     const Node *range = node.get("range");
     if (range &&

@@ -1,5 +1,4 @@
 //===- ModelSpec.h - A description as it is written -----------------------===//
-//
 // SPDX-License-Identifier: Apache-2.0
 //
 // The shape of the document: every key is known, every expression and every
@@ -111,7 +110,8 @@ struct InputSpec {
   /// Where it is false, a program has no such input.
   std::optional<Setting> condition;
   std::vector<Setting> shape;
-  std::string dtype; ///< one of `inputTypes`
+  std::string dtype;    ///< one of `inputTypes`
+  bool isTyped = false; ///< whether the description says that
   /// low <= x < high.
   std::optional<std::pair<Setting, Setting>> range;
   /// A mistake has been reported inside; the same below.
@@ -280,6 +280,8 @@ struct ModelSpec {
   std::vector<std::optional<Setting>> outputConditions;
   /// Of each output, one of `outputTypes`; empty: as the value is.
   std::vector<std::string> outputDtypes;
+  /// Of inputs and outputs whose type is not said, by the command line.
+  std::string tensors;
   std::vector<CheckpointSpec> checkpoints;
   std::vector<PublishedSpec> published;
 

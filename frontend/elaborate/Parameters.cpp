@@ -207,8 +207,10 @@ void Elaborator::addInput(const InputSpec &input, Environment &environment) {
     return;
   }
   addRangedAxes(input, type);
+  bool isUntyped = type.dtype == DType::F32 && !input.isTyped;
   ProgramInput added;
   added.name = input.name;
+  added.stored = tensorFloat(isUntyped ? spec.tensors : input.dtype);
   if (input.range) {
     std::optional<int64_t> low = integer(input.range->first, environment);
     std::optional<int64_t> high = integer(input.range->second, environment);
@@ -228,7 +230,6 @@ void Elaborator::addInput(const InputSpec &input, Environment &environment) {
   }
   entity->value = addValue(std::move(type), input.name, input.nameRange);
   added.value = entity->value.number();
-  added.stored = tensorFloat(input.dtype);
   program->inputs.push_back(std::move(added));
 }
 
@@ -271,8 +272,11 @@ void Elaborator::addOutputs(const Environment &environment) {
     if (value) {
       checkOutput(use, value);
       checkOutputType(i, value);
-      program->outputs.push_back(
-          {name, value.number(), tensorFloat(spec.outputDtypes[i])});
+      bool isUntyped = valueOf(value).type.dtype == DType::F32 &&
+                       spec.outputDtypes[i].empty();
+      const std::string &dtype =
+          isUntyped ? spec.tensors : spec.outputDtypes[i];
+      program->outputs.push_back({name, value.number(), tensorFloat(dtype)});
       outputUses.push_back(use.node);
     }
   }

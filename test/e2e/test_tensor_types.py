@@ -5,6 +5,7 @@ of the type, and NumPy, which rounds what it gives."""
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -100,6 +101,51 @@ def test_a_product_reads_an_input_as_it_is(tmp_path):
     text = run(HOVA, "compile", write(tmp_path, model("bf16")), "-q", "--dtype=bf16", "--emit=mlir", "--stop-after=normalize", "-o", "-")
     assert "hova.linear %x," in text.replace(" bias", ","), text
     assert not [line for line in text.splitlines() if "hova.convert" in line and "xf32> -> tensor<2x21x48xbf16>" in line and "%x" in line]
+
+
+def untyped(description):
+    """The same, which says no type of its numbers."""
+    return description | {
+        "inputs": {name: {"shape": said["shape"]} for name, said in description["inputs"].items()},
+        "outputs": {name: said["value"] if isinstance(said, dict) else said for name, said in description["outputs"].items() if name not in ("s", "wide")},
+    }
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+def test_an_option_says_it_for_those_of_which_nothing_is_said(dtype, tmp_path):
+    """The program is that of the description which says it itself, to the byte but for the text that it carries."""
+    said = model(dtype)
+    for name in ("s", "wide"):
+        del said["outputs"][name]
+    texts = [run(HOVA, "compile", write(tmp_path, text), "-q", *words, "--emit=mlir", "--stop-after=target", "-o", "-").split("{-#")[0]
+             for text, words in ((said, ()), (untyped(said), (f"--tensors={dtype}",)))]
+    # Places in the text differ.
+    assert len({re.sub(r"loc\(.*?\d+:\d+.*?\)|#loc.*", "", text) for text in texts}) == 1
+    run(HOVA, "verify", write(tmp_path, untyped(said)), f"--tensors={dtype}")
+
+
+def test_what_a_description_says_is_not_changed(tmp_path):
+    description = model("f16")
+    description["inputs"]["x"] = {"shape": ["batch", *SHAPE[1:]], "dtype": "f32"}
+    description["inputs"]["ids"] = {"shape": [2, 9], "dtype": "i32", "range": [0, 9]}
+    description["layers"].append({"name": "rows", "op": "embedding", "input": "ids", "vocab": 9, "width": 4})
+    description["outputs"] = {"y": {"value": "ffn", "dtype": "f16"}, "s": "sum", "rows": "rows", "row": "row"}
+    run(HOVA, "compile", write(tmp_path, description), "-q", "--tensors=bf16", "-o", tmp_path / "program")
+    said = json.loads(run(tmp_path / "program", "--describe", "--format=json"))
+    assert {one["name"]: one["dtype"] for one in said["inputs"]} == {"x": "f32", "image": "f16", "ids": "i32"}
+    assert {one["name"]: one["dtype"] for one in said["outputs"]} == {"y": "f16", "s": "bf16", "rows": "bf16", "row": "bf16"}
+
+
+def test_dumps_and_programs_carry_the_option(tmp_path):
+    path, words = write(tmp_path, untyped(model("f16"))), ("-q", "--march=x86-64-v3")
+    run(HOVA, "compile", path, *words, "--tensors=f16", "-o", tmp_path / "program")
+    run(HOVA, "compile", path, *words, "--tensors=f16", "--emit=mlir", "--stop-after=import", "-o", tmp_path / "dump.mlir")
+    run(HOVA, "compile", tmp_path / "dump.mlir", *words, "-o", tmp_path / "second")
+    for program in ("program", "second"):
+        said = json.loads(run(tmp_path / program, "--describe", "--format=json"))
+        assert {one["dtype"] for one in said["inputs"] + said["outputs"]} == {"f16"}
+    run(HOVA, "compile", f"--reproduce={tmp_path / 'program'}", "-q", "-o", tmp_path / "again")
+    assert (tmp_path / "again").read_bytes() == (tmp_path / "program").read_bytes()
 
 
 def test_python_gives_and_takes_them(tmp_path):

@@ -316,6 +316,7 @@ def test_numbers_of_numpy_are_numbers():
     options = {"set": {"a": np.int64(2), "b": np.float64(0.5), "c": np.bool_(True)}, "init": np.int32(3), "strict": np.bool_(True)}
     for dtype, word in [(np.float32, "f32"), (np.dtype("float16"), "f16"), ("bfloat16", "bf16"), ("bf16", "bf16")]:
         assert words_of("compile", {"dtype": dtype}) == [f"--dtype={word}"]
+        assert words_of("compile", {"tensors": dtype}) == [f"--tensors={word}"]
     assert words_of("compile", options) == ["--set=a=2", "--set=b=0.5", "--set=c=true", "--init=3", "--strict"]
     layer = {**LINEAR["layers"][0], "width": np.int64(5), "bias": np.bool_(False)}
     described = {**LINEAR, "parameters": {}, "inputs": {"x": {"shape": np.array([1, 2])}}, "layers": (layer,)}

@@ -117,9 +117,9 @@ Arguments::Arguments(const VerbInfo &verb, ArrayRef<const char *> words)
 
 std::string Arguments::refuseRecorded(StringRef word,
                                       ArrayRef<OptionID> further) {
-  SmallVector<OptionID> describing = {OPT_set,     OPT_target, OPT_gpu_arch,
-                                      OPT_march,   OPT_dtype,  OPT_strict,
-                                      OPT_without, OPT_init};
+  SmallVector<OptionID> describing = {OPT_set,    OPT_target,  OPT_gpu_arch,
+                                      OPT_march,  OPT_dtype,   OPT_tensors,
+                                      OPT_strict, OPT_without, OPT_init};
   describing.append(further.begin(), further.end());
   std::string text = word.str();
   unsigned missing = 0, missingCount = 0;

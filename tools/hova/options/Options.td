@@ -118,6 +118,8 @@ defm march : Value<"march", generators, "LEVEL,...",
                    "Generate code for these ISA levels, such as native, x86-64-v3, x86-64-v4 or znver4. The program picks one of them when it starts (default: native).">;
 defm dtype : Choice<"dtype", generators, ["f32", "bf16", "f16"],
                    "Store the inputs of matrix products in this type. Accumulation is in f32 (default: f32).">;
+defm tensors : Choice<"tensors", generators, ["f32", "bf16", "f16"],
+                     "Take numbers as inputs, and give them as outputs, in this type, where the description says none (default: f32).">;
 defm weights_mode : Choice<"weights-mode", [CompileVerb], ["embed", "file"],
                           "Put the weights into the program (embed), or beside it into FILE.weights (file) (default: embed).">;
 def O : Joined<["-"], "O">, Visibility<lowerers>, MetaVarName<"LEVEL">,

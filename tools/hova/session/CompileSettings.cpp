@@ -326,6 +326,9 @@ void describeModel(const Arguments &arguments, Session &session,
   if (options.storage != Storage::F32) {
     os << " --dtype=" << nameOf(options.storage);
   }
+  if (arguments.has(OPT_tensors)) {
+    os << " --tensors=" << arguments.value(OPT_tensors);
+  }
   if (options.passes.strict) {
     os << " --strict";
   }

@@ -49,6 +49,7 @@ frontend::ModelOptions readModelOptions(const Arguments &arguments) {
   arguments.word(OPT_diagnostics);
   options.format = messageFormat();
   options.warningsAreErrors = arguments.has(OPT_werror);
+  options.tensors = arguments.word(OPT_tensors).str();
   options.weights = arguments.value(OPT_weights).str();
   options.checkpoint = arguments.value(OPT_checkpoint).str();
   options.seed = arguments.number(OPT_init, 0, 0, UINT64_MAX);
@@ -154,8 +155,8 @@ void Session::openRecord() {
   // A program of another version says so first (checkRecord).
   arguments.inherit(recorded->options,
                     {OPT_set, OPT_target, OPT_gpu_arch, OPT_march, OPT_dtype,
-                     OPT_strict, OPT_without, OPT_init, OPT_emit, OPT_O,
-                     OPT_weights_mode, OPT_pass_pipeline, OPT_ptxas},
+                     OPT_tensors, OPT_strict, OPT_without, OPT_init, OPT_emit,
+                     OPT_O, OPT_weights_mode, OPT_pass_pipeline, OPT_ptxas},
                     program);
   if (path.empty()) {
     path = recorded->description.name;
@@ -195,7 +196,7 @@ void Session::openDump() {
       return word.starts_with("--init");
     });
   }
-  SmallVector<OptionID> settled = {OPT_set, OPT_dtype};
+  SmallVector<OptionID> settled = {OPT_set, OPT_dtype, OPT_tensors};
   if (isAfter("import")) {
     settled.append({OPT_strict, OPT_without});
   }
@@ -255,6 +256,10 @@ ModuleOrigin Session::origin(llvm::StringRef level) const {
   origin.arguments = targetArguments(arguments);
   origin.arguments.push_back("--dtype=" +
                              arguments.value(OPT_dtype, "f32").str());
+  if (arguments.has(OPT_tensors)) {
+    origin.arguments.push_back("--tensors=" +
+                               arguments.value(OPT_tensors).str());
+  }
   for (const std::string &text : arguments.values(OPT_set)) {
     origin.arguments.push_back("--set=" + text);
   }

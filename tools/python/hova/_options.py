@@ -39,6 +39,7 @@ class CodeOptions(DescriptionOptions, total=False):
     """About the code that is generated."""
 
     dtype: Literal["f32", "bf16", "f16"] | DTypeLike
+    tensors: Literal["f32", "bf16", "f16"] | DTypeLike
     target: Literal["cpu", "cuda", "cuda-emulated", "cpu,cuda"] | Sequence[Literal["cpu", "cuda", "cuda-emulated"]]
     march: str | Sequence[str]
     gpu_arch: str | Sequence[str]
@@ -110,6 +111,7 @@ _ABOUT = {
     "ignore_config": "keys of config.json that change no number",
     "werror": "warnings are errors",
     "dtype": "'f32', 'bf16' or 'f16', or NumPy's type: of storage; sums are f32",
+    "tensors": "the same for numbers in inputs and outputs of which the description says no type",
     "target": "'cpu', 'cuda', 'cuda-emulated', or 'cpu,cuda' for whichever is there",
     "march": "ISA levels, as 'x86-64-v3', the best of which the program picks",
     "gpu_arch": "levels of GPUs, as 'sm_86', the best of which the program picks",
@@ -194,18 +196,18 @@ def _word(name: str, value: object) -> str:
     raise TypeError(f"'{name}' expects a text or a whole number, got {value!r}")
 
 
-def _storage(value: object) -> str:
+def _storage(option: str, value: object) -> str:
     """What NumPy calls a type is what hova calls it too."""
-    name = value if isinstance(value, str) else _name_of_type(value)
+    name = value if isinstance(value, str) else _name_of_type(option, value)
     return _STORAGE.get(name, name)
 
 
-def _name_of_type(value: Any) -> str:
+def _name_of_type(option: str, value: Any) -> str:
     with suppress(TypeError):
         name: str = np.dtype(value).name
         if name in _STORAGE:
             return name
-    raise TypeError(f"'dtype' expects 'f32', 'bf16' or 'f16', got {value!r}")
+    raise TypeError(f"'{option}' expects 'f32', 'bf16' or 'f16', got {value!r}")
 
 
 def _is_set(name: str, value: object) -> bool:
@@ -236,8 +238,8 @@ def words_of(verb: str, options: Mapping[str, Any]) -> list[str]:
             continue
         if name == "set":
             words += _parameters(value)
-        elif name == "dtype":
-            words.append(f"{flag}={_storage(value)}")
+        elif name in ("dtype", "tensors"):
+            words.append(f"{flag}={_storage(name, value)}")
         elif name == "optimization":
             words.append(f"-O{_word(name, value)}")
         elif name in ("target", "march", "gpu_arch"):
