@@ -151,7 +151,8 @@ struct AttentionRecipe
     bool needsMore = attention.getScores() || form.readsPairs() ||
                      (attention.hasSoftmax() && !form.isRaw());
     return scheduleAttention(
-        gpuOf(op), getElementTypeOrSelf(attention.getQuery()), queries,
+        gpuOf(op), getElementTypeOrSelf(attention.getQuery()),
+        shapeOf(attention.getQuery())[0] * attention.getHeads(), queries,
         extentsOf(attention).columns, keyWidth, resultWidth, needsMore);
   }
   /// The boxes of small heads have the schedule's own sizes.

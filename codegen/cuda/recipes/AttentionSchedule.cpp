@@ -35,7 +35,7 @@ static int64_t chooseStep(const GpuFacts &gpu, int64_t step,
 }
 
 CudaScheduleAttr scheduleAttention(const GpuFacts &gpu, Type element,
-                                   int64_t queries, int64_t keys,
+                                   int64_t heads, int64_t queries, int64_t keys,
                                    int64_t keyWidth, int64_t valueWidth,
                                    bool needsMore) {
   int64_t columns = boxColumns(valueWidth);
@@ -72,8 +72,13 @@ CudaScheduleAttr scheduleAttention(const GpuFacts &gpu, Type element,
     return inTurns(64, 4, wideStep);
   }
   // Beside wide results, warps of 16 queries have registers for such a tile.
-  bool narrow = needsMore && columns > 32;
-  return narrow         ? inTurns(64, 4, 64)
+  // Where each block has a multiprocessor to itself, as in one image, nobody
+  // works while its warps wait: more blocks of the same warps take four fifths
+  // of the time, though they read shared memory twice as often.
+  int64_t blocks = heads * llvm::divideCeil(queries, 64);
+  bool hasFewQueries = (needsMore && columns > 32) ||
+                       (queries > 64 && blocks <= gpu.processors.front());
+  return hasFewQueries  ? inTurns(64, 4, 64)
          : queries > 64 ? inTurns(128, 4, 64)
                         : inTurns(64, 2, 64);
 }

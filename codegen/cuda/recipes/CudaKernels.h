@@ -106,10 +106,11 @@ struct HeadMatrices {
 };
 
 /// The schedule of an attention of `queries` rows of `element` to `keys` by
-/// sequence and head. `needsMore`: beside raw scores something is read, written
-/// or computed for each query and key, which takes registers.
+/// sequence and head, of which there are `heads` in all. `needsMore`: beside
+/// raw scores something is read, written or computed for each query and key,
+/// which takes registers.
 CudaScheduleAttr scheduleAttention(const GpuFacts &gpu, mlir::Type element,
-                                   int64_t queries, int64_t keys,
+                                   int64_t heads, int64_t queries, int64_t keys,
                                    int64_t keyWidth, int64_t valueWidth,
                                    bool needsMore);
 

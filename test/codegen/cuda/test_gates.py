@@ -27,6 +27,8 @@ MANY_ROWS = Gate(0.55, 0.80, 1.0)
 FEW_ROWS = Gate(0.80, 1.15, 1.5)
 FEW_BLOCKS = Gate(1.05, 1.55, 2.2)
 ATTENTION = Gate(0.60, 0.80, 3.9)
+# Of one image, whose blocks have a multiprocessor each: half as many rows a warp.
+FEW_QUERIES = Gate(1.05, 1.30, 4.4)
 MASKED = 5.2
 PERFORMER = 4.0
 
@@ -63,6 +65,7 @@ ATTENTIONS = {
     "128 queries on 4 warps, batch 8": attention(8, 128, 4),
     "64 queries on 2 warps, batch 1": attention(1, 64, 2),
     "64 queries on 2 warps, batch 8": attention(8, 64, 2),
+    "64 queries on 4 warps, batch 1": attention(1, 64, 4),
 }
 NORMS = {"norm, batch 1": 197, "norm, batch 8": 1576}
 
@@ -97,7 +100,7 @@ def test_products(name, tmp_path):
 def test_attention(name, tmp_path):
     made = assembled(ATTENTIONS[name], tmp_path)
     tell(name, made, made.main_loop())
-    judge(made.main_loop(), ATTENTION)
+    judge(made.main_loop(), FEW_QUERIES if "64 queries on 4" in name else ATTENTION)
     # The turn of the tail is no loop. Of its five keys ptxas knows that most products have no effect.
     assert made.after_loop().products < made.main_loop().products
     assert made.after_loop().others * made.after_loop().products <= MASKED * made.main_loop().products
@@ -169,7 +172,8 @@ def test_the_whole_model_as_it_is_compiled(batch, dtype, tmp_path):
     for name, turn in turns.items():
         # What its tile may cost stands above; none costs more than the smallest.
         assert turn.reads <= FEW_BLOCKS.reads and turn.reads_and_copies <= FEW_BLOCKS.reads_and_copies
-        assert turn.others <= (ATTENTION.others if name.startswith("kernel_encoder_attn") and name[19:] in ("", "_1") else FEW_BLOCKS.others)
+        of_attention = FEW_QUERIES.others if batch == 1 else ATTENTION.others
+        assert turn.others <= (of_attention if name.startswith("kernel_encoder_attn") and name[19:] in ("", "_1") else FEW_BLOCKS.others)
     for kernel in report["kernels"]:
         blocks = f"{kernel['blocks']} | {', '.join(kernel['limits'])}"
         print(f"\n| {kernel['name']} | {len(kernel['launches'])} | {kernel['registers']} | {kernel['shared_bytes']} | {blocks} |", end="")
