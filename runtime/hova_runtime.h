@@ -29,7 +29,7 @@ extern "C" {
 #endif
 
 /// Raised whenever a struct below changes.
-#define HOVA_ABI_VERSION 12
+#define HOVA_ABI_VERSION 13
 
 //===----------------------------------------------------------------------===//
 // Status and tensors
@@ -346,15 +346,16 @@ typedef struct hova_device_buffer {
   uint64_t row_bytes;
   uint64_t row_stride; ///< at least `row_bytes`
   uint32_t use;        ///< hova_device_use
-  /// In a run of a program with ranges it has `item_rows` rows for each item
-  /// and `token_rows` for each token, the first ones; both 0: always all.
-  uint32_t item_rows, token_rows;
+  /// In a run of a program with ranges it has `item_rows` rows for each item,
+  /// `token_rows` for each token and `other_token_rows` for each of a second
+  /// sequence, the first ones; all 0: always all.
+  uint32_t item_rows, token_rows, other_token_rows;
 } hova_device_buffer;
 
 /// A kernel of a GPU, which takes the addresses of its buffers and, in a
-/// program with ranges, after these two integers of 32 bits: the items of the
-/// run and their tokens. The grid says which part of its result a block
-/// computes.
+/// program with ranges, after these integers of 32 bits: the items of the run,
+/// their tokens and, where they have second sequences, the tokens of these. The
+/// grid says which part of its result a block computes.
 typedef struct hova_device_kernel {
   const char *name;      ///< in `hova_device_code::ptx`
   uint32_t threads;      ///< of a block, which has one dimension
@@ -374,7 +375,7 @@ typedef struct hova_device_kernel {
   /// waits for these (griddepcontrol.wait) before it touches what is neither
   /// weights nor tables, and before it ends. 0: nothing is said.
   uint32_t overlaps;
-  uint32_t takes_sizes; ///< 1 where it takes items and tokens, else 0
+  uint32_t num_sizes; ///< of the run that it takes: 0, 2 or 3
 } hova_device_kernel;
 
 /// One call of a kernel.
@@ -389,6 +390,7 @@ typedef struct hova_device_launch {
   /// `item_entries` blocks for each item. Where all of an axis are 0, it is
   /// always the same.
   uint32_t item_units, token_units, longest_units, block_units, item_entries;
+  uint32_t of_other; ///< 1: these tokens are of the second sequences; else 0
 } hova_device_launch;
 
 /// A run as a GPU executes it: all launches, one after the other.

@@ -38,7 +38,8 @@ static LogicalResult checkLaunch(LaunchOp op, const DeviceKernel &kernel) {
   }
   LLVM::LLVMFuncOp function = kernel.function;
   ArrayRef<Type> parameters = function.getArgumentTypes();
-  size_t buffers = op.getBuffers().size(), sizes = shape.getRun() ? 2 : 0;
+  size_t buffers = op.getBuffers().size();
+  size_t sizes = shape.getRun() ? shape.getRun().countSizes() : 0;
   bool fits = parameters.size() == buffers + sizes &&
               llvm::all_of(parameters.take_front(buffers),
                            llvm::IsaPred<LLVM::LLVMPointerType>) &&

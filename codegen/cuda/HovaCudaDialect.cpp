@@ -151,6 +151,9 @@ static void addRowsOfRun(Value value, const SequenceRanges &ranges,
   int64_t all = staticSize(shapeOf(value).drop_back());
   rows.push_back(extent == Extent::items ? all / ranges.items : 0);
   rows.push_back(extent == Extent::tokens ? 1 : 0);
+  if (ranges.haveOtherTokens()) {
+    rows.push_back(extent == Extent::otherTokens ? 1 : 0);
+  }
 }
 
 /// How the launch of a kernel with this grid follows the sizes of a run; null
@@ -166,21 +169,23 @@ static CudaRunAttr runOf(KernelOp kernel, Operation *anchor, const Grid &grid) {
                            llvm::to_vector_of<Value>(kernel.getResults()))) {
     addRowsOfRun(value, *ranges, rows);
   }
+  int64_t sequences = ranges->haveOtherTokens() ? 2 : 1;
   if (ranges->haveTokens()) {
-    rows.append(2, 0); // the table of sequences
+    rows.append(1 + sequences, 0); // the table of sequences
   }
   int64_t items = 0, tokens = 0, longest = 0, entries = 0;
   Extent extent = extentOf(anchor->getResult(0));
   if (extent != Extent::fixed && grid.units == 0) {
     entries = grid.z / ranges->items;
-    longest = extent == Extent::tokens ? 1 : 0;
+    longest = areTokens(extent) ? 1 : 0;
   } else if (extent == Extent::items) {
     items = grid.units / ranges->items;
-  } else if (extent == Extent::tokens) {
+  } else if (areTokens(extent)) {
     tokens = 1;
   }
   return CudaRunAttr::get(kernel.getContext(), items, tokens, longest,
-                          grid.blockUnits, entries,
+                          grid.blockUnits, entries, sequences,
+                          extent == Extent::otherTokens,
                           DenseI64ArrayAttr::get(kernel.getContext(), rows));
 }
 
@@ -200,17 +205,23 @@ LaunchShapeAttrInterface CudaScheduleAttr::getLaunchShape(Operation *op) const {
 LogicalResult CudaRunAttr::verify(Emit emitError, int64_t itemUnits,
                                   int64_t tokenUnits, int64_t longestUnits,
                                   int64_t blockUnits, int64_t itemEntries,
+                                  int64_t sequences, bool ofOther,
                                   DenseI64ArrayAttr rows) {
   auto isNumber = [](int64_t number) {
     return number >= 0 && number <= kMostBlocksX;
   };
   bool areNumbers = llvm::all_of(
       ArrayRef({itemUnits, tokenUnits, longestUnits, itemEntries}), isNumber);
+  if (sequences < 1 || sequences > 2 || (ofOther && sequences == 1)) {
+    return emitError() << "expects one or two 'sequences', and two where units "
+                          "are 'of_other'";
+  }
   if (!areNumbers || !isNumber(blockUnits - 1) || !rows ||
-      rows.size() % 2 != 0 || !llvm::all_of(rows.asArrayRef(), isNumber)) {
+      rows.size() % (1 + sequences) != 0 ||
+      !llvm::all_of(rows.asArrayRef(), isNumber)) {
     return emitError() << "expects numbers from 0 to " << kMostBlocksX
-                       << ", 'block_units' of 1 at least, and two 'rows' for "
-                          "each buffer";
+                       << ", 'block_units' of 1 at least, and " << 1 + sequences
+                       << " 'rows' for each buffer";
   }
   return success();
 }
@@ -236,7 +247,7 @@ LogicalResult CudaLaunchAttr::verify(Emit emitError, int64_t x, int64_t y,
 LogicalResult CudaLaunchAttr::verifyLaunch(Operation *op,
                                            TypeRange arguments) const {
   auto launch = cast<LaunchOp>(op);
-  size_t indices = getRun() ? 5 : 3;
+  size_t indices = countIndices();
   if (arguments.size() != indices ||
       !llvm::all_of(arguments, [](Type type) { return type.isIndex(); })) {
     return launch.emitOpError("expects ")
@@ -244,10 +255,11 @@ LogicalResult CudaLaunchAttr::verifyLaunch(Operation *op,
            << ", got " << arguments;
   }
   size_t buffers = launch.getBuffers().size();
-  if (getRun() && getRun().getRows().size() != 2 * int64_t(buffers)) {
+  int64_t ofEach = getRun() ? getRun().countSizes() : 0;
+  if (getRun() && getRun().getRows().size() != ofEach * int64_t(buffers)) {
     return launch.emitOpError("expects the rows of ")
            << buffers << " buffers in a run, got those of "
-           << getRun().getRows().size() / 2;
+           << getRun().getRows().size() / ofEach;
   }
   for (Value buffer : launch.getBuffers()) {
     Operation *place = buffer.getDefiningOp();

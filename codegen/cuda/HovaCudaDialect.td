@@ -84,7 +84,9 @@ def HovaCuda_RunAttr : AttrDef<HovaCuda_Dialect, "CudaRun"> {
 
     `rows` has two numbers for each buffer of the launch: how many of its rows,
     the first ones, a run has for each item, and for each token. Where both are
-    0 it is always whole.
+    0 it is always whole. In a program of two `sequences` there is a third
+    number, of rows for each token of the second one, and with `of_other` its
+    tokens are those that the grid counts.
   }];
   let parameters = (ins
       DefaultValuedParameter<"int64_t", "0">:$item_units,
@@ -92,6 +94,8 @@ def HovaCuda_RunAttr : AttrDef<HovaCuda_Dialect, "CudaRun"> {
       DefaultValuedParameter<"int64_t", "0">:$longest_units,
       DefaultValuedParameter<"int64_t", "1">:$block_units,
       DefaultValuedParameter<"int64_t", "0">:$item_entries,
+      DefaultValuedParameter<"int64_t", "1">:$sequences,
+      DefaultValuedParameter<"bool", "false">:$of_other,
       OptionalParameter<"::mlir::DenseI64ArrayAttr">:$rows);
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
@@ -101,6 +105,13 @@ def HovaCuda_RunAttr : AttrDef<HovaCuda_Dialect, "CudaRun"> {
     bool isWhole() const {
       return getTokenUnits() == 0 && getLongestUnits() == 0 &&
              getItemUnits() % getBlockUnits() == 0;
+    }
+    /// How many sizes of a run a function is told: its items, and the tokens of
+    /// each sequence.
+    int64_t countSizes() const { return 1 + getSequences(); }
+    /// The `rows` of a buffer, one number for each of these.
+    llvm::ArrayRef<int64_t> getRowsOf(size_t buffer) const {
+      return getRows().asArrayRef().slice(buffer * countSizes(), countSizes());
     }
   }];
 }
@@ -119,12 +130,18 @@ def HovaCuda_LaunchAttr : AttrDef<HovaCuda_Dialect, "CudaLaunch",
 
     In a program with ranges the grid is that of the largest sizes, `run` says
     what it is in others, and the function takes two indices more: the items of
-    the run and their tokens.
+    the run and their tokens. Of two sequences it takes the tokens of both.
   }];
   let parameters = (ins "int64_t":$x, "int64_t":$y, "int64_t":$z,
       "int64_t":$threads, OptionalParameter<"::hova::CudaRunAttr">:$run);
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    /// Indices that the function takes after its buffers.
+    int64_t countIndices() const {
+      return 3 + (getRun() ? getRun().countSizes() : 0);
+    }
+  }];
 }
 
 def HovaCuda_FusionAttr : AttrDef<HovaCuda_Dialect, "CudaFusion",

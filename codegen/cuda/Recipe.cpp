@@ -24,10 +24,8 @@ MatrixShape matrixShapeOf(Value value) {
     return {1, 1};
   }
   MatrixShape matrix{staticSize(shape.drop_back()), shape.back()};
-  Operation *around = value.getParentRegion()->getParentOp();
-  bool isColumn = shape.size() == 2 && SequenceRanges::ofTokens(around) &&
-                  extentOf(value) == Extent::tokens;
-  return isColumn ? MatrixShape{matrix.rows * matrix.columns, 1} : matrix;
+  return isPacked(value) ? MatrixShape{matrix.rows * matrix.columns, 1}
+                         : matrix;
 }
 
 static int64_t rowsOf(Operation *op) {

@@ -204,10 +204,11 @@ static bool reserve(uint64_t bytes, uint64_t *end, uint64_t *begin) {
 }
 
 /// Bytes of the table of sequences, which a program has where items differ in
-/// length.
+/// length, in either of two sequences.
 static uint64_t sequence_bytes(const hova_program *program) {
   const hova_ranges *ranges = program->ranges;
-  return ranges && ranges->least_tokens < ranges->most_tokens
+  return ranges && (ranges->least_tokens < ranges->most_tokens ||
+                    ranges->least_other_tokens < ranges->most_other_tokens)
              ? hova_sequence_words(ranges) * sizeof(int32_t)
              : 0;
 }

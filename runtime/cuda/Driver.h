@@ -39,8 +39,9 @@ struct hova_gpu {
   driver_pointer *addresses;     ///< of all buffers of all launches
   void **parameters;             ///< of all launches
   hova_device_address *recorded; ///< of the tensors, when they were last given
-  uint32_t items, tokens, longest; ///< of the run that the graph is for
-  driver_event *events;            ///< null until a run is timed
+  hova_kernel_sizes sizes;       ///< of the run that the graph is for
+  uint32_t longest, longest_other;
+  driver_event *events; ///< null until a run is timed
 };
 
 /// The GPU's context is current between the two; every entry is left.

@@ -57,19 +57,19 @@ static void prepare_launches(hova_gpu *gpu) {
       gpu->parameters[used] = &gpu->addresses[used];
       prepared->has_tensors |= hova_buffer_is_tensor(&launch->buffers[i]);
     }
-    if (kernel->takes_sizes) {
-      gpu->parameters[used++] = &gpu->items;
-      gpu->parameters[used++] = &gpu->tokens;
+    for (uint32_t i = 0; i < kernel->num_sizes; ++i) {
+      gpu->parameters[used++] = &gpu->sizes.number[i];
     }
     place_buffers(gpu, n);
   }
 }
 
 static bool allocate_launches(hova_gpu *gpu) {
-  size_t buffers = 1; // and two sizes, which need no address
+  size_t buffers = 1; // and sizes, which need no address
   for (uint32_t i = 0; i < gpu->code->num_launches; ++i) {
-    buffers +=
-        gpu->code->kernels[gpu->code->launches[i].kernel].num_buffers + 2;
+    const hova_device_kernel *kernel =
+        &gpu->code->kernels[gpu->code->launches[i].kernel];
+    buffers += kernel->num_buffers + kernel->num_sizes;
   }
   gpu->launches =
       calloc(gpu->code->num_launches + (size_t)1, sizeof *gpu->launches);
@@ -174,18 +174,19 @@ hova_status hova_gpu_load(hova_gpu *gpu, const hova_program *program,
 //===----------------------------------------------------------------------===//
 
 static bool sizes_changed(const hova_gpu *gpu, const hova_sizes *sizes) {
-  return gpu->items != (uint32_t)sizes->items ||
-         gpu->tokens != (uint32_t)sizes->rows ||
-         gpu->longest != (uint32_t)sizes->tokens;
+  hova_kernel_sizes of_run = hova_kernel_sizes_of_run(sizes);
+  return memcmp(&gpu->sizes, &of_run, sizeof of_run) != 0 ||
+         gpu->longest != (uint32_t)sizes->tokens ||
+         gpu->longest_other != (uint32_t)sizes->other_tokens;
 }
 
 /// Gives the launches the addresses of this call's tensors, and all of them its
 /// sizes where these are others. The graph that may still run has its own.
 static driver_result change_launches(hova_gpu *gpu, const hova_sizes *sizes) {
   bool have_others = sizes_changed(gpu, sizes);
-  gpu->items = (uint32_t)sizes->items;
-  gpu->tokens = (uint32_t)sizes->rows;
+  gpu->sizes = hova_kernel_sizes_of_run(sizes);
   gpu->longest = (uint32_t)sizes->tokens;
+  gpu->longest_other = (uint32_t)sizes->other_tokens;
   driver_result result = 0;
   for (uint32_t i = 0; i < gpu->code->num_launches && result == 0; ++i) {
     if (gpu->launches[i].has_tensors || have_others) {

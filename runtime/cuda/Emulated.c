@@ -37,7 +37,7 @@ struct hova_gpu {
   // Of one launch.
   hova_emulation_buffer *buffers;
   const void **addresses, **arguments;
-  uint32_t items, tokens; ///< of the run, as kernels are told
+  hova_kernel_sizes sizes; ///< of the run
 };
 
 //===----------------------------------------------------------------------===//
@@ -158,11 +158,11 @@ const char *hova_gpu_host_view(const hova_gpu *gpu,
 }
 
 /// Whether a kernel of the emulation takes what its description says: the
-/// addresses of its buffers, and perhaps two sizes.
+/// addresses of its buffers, and perhaps sizes.
 static bool kernel_fits(const hova_device_kernel *kernel) {
   const hova_emulated_kernel *emulated = kernel->emulated;
-  uint32_t sizes = kernel->takes_sizes ? 2 : 0;
-  if (!emulated || emulated->parameter_count != kernel->num_buffers + sizes) {
+  if (!emulated ||
+      emulated->parameter_count != kernel->num_buffers + kernel->num_sizes) {
     return false;
   }
   for (uint32_t i = 0; i < emulated->parameter_count; ++i) {
@@ -189,7 +189,7 @@ hova_status hova_gpu_load(hova_gpu *gpu, const hova_program *program,
           program->name, code->kernels[i].name, code->kernels[i].num_buffers);
     }
   }
-  size_t most = hova_most_buffers(code) + (size_t)2;
+  size_t most = hova_most_buffers(code) + (size_t)HOVA_KERNEL_SIZES;
   gpu->buffers = calloc(most, sizeof *gpu->buffers);
   gpu->addresses = calloc(most, sizeof *gpu->addresses);
   gpu->arguments = calloc(most, sizeof *gpu->arguments);
@@ -358,8 +358,9 @@ static hova_status run_launch(hova_gpu *gpu, uint32_t number,
       .approximations = gpu->approximations,
       .overlaps = kernel->overlaps};
   hova_grid_of_run(launch, sizes, emulated.grid);
-  gpu->arguments[kernel->num_buffers] = &gpu->items;
-  gpu->arguments[kernel->num_buffers + 1] = &gpu->tokens;
+  for (uint32_t i = 0; i < kernel->num_sizes; ++i) {
+    gpu->arguments[kernel->num_buffers + i] = &gpu->sizes.number[i];
+  }
   for (uint32_t i = 0; i < kernel->num_buffers; ++i) {
     hova_device_buffer run = hova_buffer_of_run(&launch->buffers[i], sizes);
     const hova_device_buffer *buffer = &run;
@@ -425,8 +426,7 @@ static hova_status run_launches(hova_gpu *gpu, const hova_gpu_job *job,
 hova_status hova_gpu_run(hova_gpu *gpu, const hova_gpu_job *job,
                          hova_error *error) {
   gpu->counts = (hova_emulation_counts){0};
-  gpu->items = (uint32_t)job->sizes.items;
-  gpu->tokens = (uint32_t)job->sizes.rows;
+  gpu->sizes = hova_kernel_sizes_of_run(&job->sizes);
   if (job->watch.only < 0) {
     // Nothing is left over from the last run.
     memset(gpu->memory, POISON, gpu->memory_bytes);

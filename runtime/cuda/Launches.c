@@ -27,9 +27,11 @@ void hova_grid_of_run(const hova_device_launch *launch, const hova_sizes *sizes,
     return;
   }
   uint64_t items = (uint64_t)sizes->items;
+  int64_t tokens = launch->of_other ? sizes->other_rows : sizes->rows;
+  int64_t longest = launch->of_other ? sizes->other_tokens : sizes->tokens;
   uint64_t units = launch->item_units * items +
-                   launch->token_units * (uint64_t)sizes->rows +
-                   launch->longest_units * (uint64_t)sizes->tokens;
+                   launch->token_units * (uint64_t)tokens +
+                   launch->longest_units * (uint64_t)longest;
   if (units > 0) {
     uint64_t each = launch->block_units;
     grid[0] = (uint32_t)((units + each - 1) / each);
@@ -39,11 +41,17 @@ void hova_grid_of_run(const hova_device_launch *launch, const hova_sizes *sizes,
   }
 }
 
+hova_kernel_sizes hova_kernel_sizes_of_run(const hova_sizes *sizes) {
+  return (hova_kernel_sizes){{(uint32_t)sizes->items, (uint32_t)sizes->rows,
+                              (uint32_t)sizes->other_rows}};
+}
+
 hova_device_buffer hova_buffer_of_run(const hova_device_buffer *buffer,
                                       const hova_sizes *sizes) {
   hova_device_buffer run = *buffer;
   uint64_t rows = buffer->item_rows * (uint64_t)sizes->items +
-                  buffer->token_rows * (uint64_t)sizes->rows;
+                  buffer->token_rows * (uint64_t)sizes->rows +
+                  buffer->other_token_rows * (uint64_t)sizes->other_rows;
   run.rows = rows > 0 ? rows : buffer->rows;
   return run;
 }
@@ -179,6 +187,8 @@ static hova_sizes largest_sizes(const hova_program *program) {
     sizes.items = ranges->most_items;
     sizes.tokens = ranges->most_tokens;
     sizes.rows = sizes.items * sizes.tokens;
+    sizes.other_tokens = ranges->most_other_tokens;
+    sizes.other_rows = sizes.items * sizes.other_tokens;
   }
   return sizes;
 }
@@ -192,9 +202,13 @@ static bool sizes_are_valid(const hova_program *program,
   uint64_t units = (uint64_t)launch->item_units + launch->token_units +
                    launch->longest_units;
   uint32_t buffers = code->kernels[launch->kernel].num_buffers;
+  uint32_t num_sizes = !program->ranges       ? 0
+                       : largest.other_tokens ? HOVA_KERNEL_SIZES
+                                              : 2;
   if ((units > 0 && launch->block_units == 0) ||
       (!program->ranges && (units > 0 || launch->item_entries > 0)) ||
-      code->kernels[launch->kernel].takes_sizes != (program->ranges ? 1 : 0)) {
+      launch->of_other > (num_sizes == HOVA_KERNEL_SIZES ? 1 : 0) ||
+      code->kernels[launch->kernel].num_sizes != num_sizes) {
     return false;
   }
   uint32_t grid[3];

@@ -38,6 +38,14 @@ bool hova_buffer_is_tensor(const hova_device_buffer *buffer);
 void hova_grid_of_run(const hova_device_launch *launch, const hova_sizes *sizes,
                       uint32_t grid[3]);
 
+/// What kernels are told of a run: its items, their tokens and those of their
+/// second sequences, in this order.
+enum { HOVA_KERNEL_SIZES = 3 };
+typedef struct hova_kernel_sizes {
+  uint32_t number[HOVA_KERNEL_SIZES];
+} hova_kernel_sizes;
+hova_kernel_sizes hova_kernel_sizes_of_run(const hova_sizes *sizes);
+
 /// A buffer with the rows that it has in a run.
 hova_device_buffer hova_buffer_of_run(const hova_device_buffer *buffer,
                                       const hova_sizes *sizes);

@@ -42,11 +42,11 @@ static hova_device_use useOf(const BufferUse &use) {
 }
 
 /// What a launch says of its grid in a run (`hova_device_launch`).
-static std::array<int64_t, 5> sizesOf(CudaRunAttr run) {
-  return run ? std::array{run.getItemUnits(), run.getTokenUnits(),
+static std::array<int64_t, 6> sizesOf(CudaRunAttr run) {
+  return run ? std::array{run.getItemUnits(),    run.getTokenUnits(),
                           run.getLongestUnits(), run.getBlockUnits(),
-                          run.getItemEntries()}
-             : std::array<int64_t, 5>{};
+                          run.getItemEntries(),  int64_t(run.getOfOther())}
+             : std::array<int64_t, 6>{};
 }
 
 namespace {
@@ -97,18 +97,21 @@ private:
                     : build.null(),
          build.i32(use.registers), build.i32(use.spilledBytes),
          build.i32(use.localBytes), build.i32(settledOf(function).has_value()),
-         build.i32(function.getNumArguments() > buffers)});
+         build.i32(function.getNumArguments() - buffers)});
   }
 
   /// Tokens of a run of the largest sizes.
-  int64_t countTokens() const {
+  int64_t countTokens(Extent extent) const {
     auto ranges = SequenceRanges::readFrom(program.main);
-    return ranges ? ranges->countRows() : 0;
+    return ranges ? ranges->countRows(extent) : 0;
   }
 
-  /// `ofItem` and `ofToken` are rows that a run has (`#hova_cuda.run`).
+  /// `runRows` are those that a run has of each (`#hova_cuda.run`), or nothing.
   llvm::Constant *describeBuffer(Value buffer, const BufferUse &use,
-                                 int64_t ofItem, int64_t ofToken) {
+                                 ArrayRef<int64_t> runRows) {
+    std::array<int64_t, 3> ofEach{};
+    llvm::copy(runRows, ofEach.begin());
+    auto [ofItem, ofToken, ofOther] = ofEach;
     auto type = cast<MemRefType>(buffer.getType());
     int64_t element = llvm::divideCeil(type.getElementTypeBitWidth(), 8);
     int64_t rows = type.getNumElements() / type.getShape().back();
@@ -116,7 +119,8 @@ private:
     if (type.getRank() == 2) {
       stride = type.getStridesAndOffset().first.front();
     }
-    if (ofToken > 0 && rows != countTokens()) {
+    if ((ofToken > 0 && rows != countTokens(Extent::tokens)) ||
+        (ofOther > 0 && rows != countTokens(Extent::otherTokens))) {
       // Integers [items, tokens] are those of all items after each other.
       rows = rows * columns;
       columns = stride = 1;
@@ -125,7 +129,8 @@ private:
     return build.record({build.i64(placeOf(buffer, inputs.getInt())),
                          build.i64(rows), build.i64(columns * element),
                          build.i64(stride * element), build.i32(useOf(use)),
-                         build.i32(ofItem), build.i32(ofToken)});
+                         build.i32(ofItem), build.i32(ofToken),
+                         build.i32(ofOther)});
   }
 
   llvm::Constant *describeLaunch(const DeviceLaunch &launch) {
@@ -135,9 +140,8 @@ private:
     SmallVector<llvm::Constant *> buffers;
     for (auto [number, buffer, use] :
          llvm::enumerate(op.getBuffers(), uses[launch.kernel])) {
-      int64_t ofItem = run ? run.getRows()[2 * number] : 0;
-      int64_t ofToken = run ? run.getRows()[2 * number + 1] : 0;
-      buffers.push_back(describeBuffer(buffer, use, ofItem, ofToken));
+      buffers.push_back(describeBuffer(
+          buffer, use, run ? run.getRowsOf(number) : ArrayRef<int64_t>()));
     }
     SmallVector<llvm::Constant *> fields = {
         build.i32(launch.kernel), build.i32(shape.getX()),

@@ -319,7 +319,7 @@ void ThreadEmitter::createKernel() {
 }
 
 /// Matrices first, then three coordinates at most and, after three, what a run
-/// has of two kinds of units; no result.
+/// has of two or three kinds of units; no result.
 static LogicalResult verifySignature(func::FuncOp function) {
   bool coordinates = false;
   int64_t count = 0;
@@ -341,11 +341,12 @@ static LogicalResult verifySignature(func::FuncOp function) {
              << type;
     }
   }
-  if ((count > kGridAxes && count != kGridAxes + 2) ||
-      function.getNumResults() != 0 ||
+  bool takesSizes = count == kGridAxes + 2 || count == kGridAxes + 3;
+  if ((count > kGridAxes && !takesSizes) || function.getNumResults() != 0 ||
       !llvm::hasSingleElement(function.getBody())) {
-    return function.emitOpError("expects at most three coordinates, or two "
-                                "numbers after them, one block and no result");
+    return function.emitOpError(
+        "expects at most three coordinates, or two or three numbers after "
+        "them, one block and no result");
   }
   return success();
 }

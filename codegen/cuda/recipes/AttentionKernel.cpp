@@ -16,6 +16,7 @@
 #include "codegen/cuda/recipes/OnlineSoftmax.h"
 #include "codegen/cuda/recipes/ScoreTiles.h"
 #include "codegen/cuda/recipes/Similarity.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include <cmath>
 
 using namespace mlir;
@@ -112,6 +113,11 @@ private:
 };
 } // namespace
 
+/// The rows of a view, as many as its item has in a run.
+static Value countRows(Value view) {
+  return cast<memref::SubViewOp>(view.getDefiningOp()).getDynamicSize(0);
+}
+
 AttentionWriter::AttentionWriter(GroupEmitter &e, const ScoreRegion &scores,
                                  ValueRange captured, const HeadMatrices &head,
                                  const ScoreExtents &extents, Expr row,
@@ -133,8 +139,8 @@ AttentionWriter::AttentionWriter(GroupEmitter &e, const ScoreRegion &scores,
   if (ShapedType::isDynamic(tokens)) {
     tokens = extents.keys;
     // None where the block's queries are none of the sequence.
-    count = e.rowsOfSequence().count;
-    count = select(row < count, count, 0);
+    count =
+        select(row < b(countRows(head.queries)), b(countRows(head.keys)), 0);
   }
   boxes.emplace(b, tokens, chosen.getStep(), count);
   bool mayBeNone = list || !form.isRaw() || !form.conditions.empty();

@@ -141,9 +141,7 @@ static void setMatrices(GroupEmitter &emitter, const KernelBuffers &buffers,
     }
     // A block of one sequence has all of it.
     if (run && run.getItemEntries() == 0) {
-      ArrayRef<int64_t> rows = run.getRows();
-      matrix =
-          emitter.rowsOfRun(matrix, rows[2 * number], rows[2 * number + 1]);
+      matrix = emitter.rowsOfRun(matrix, run.getRowsOf(number));
     }
     emitter.setMatrix(value, matrix);
   }
@@ -161,7 +159,7 @@ CudaKernelCode::emitFunction(OpBuilder &builder, StringRef name,
   if (ranges) {
     types.push_back(ranges->tableType(builder.getContext()));
   }
-  KernelBuilder b(module, name, types, /*coordinates=*/shape.getRun() ? 5 : 3);
+  KernelBuilder b(module, name, types, /*coordinates=*/shape.countIndices());
   StageOp stage = stageOf(kernel);
   b.setLoc(stage.getAnchor()->getLoc());
   GroupEmitter emitter(b, cast<CudaScheduleAttr>(kernel.getScheduleAttr()),

@@ -21,7 +21,8 @@ public:
                      llvm::ArrayRef<ArenaBlock> blocks,
                      int64_t number) const override;
   /// After the buffers the function takes the coordinates of its block and, in
-  /// a program with ranges, the items and the tokens of the run.
+  /// a program with ranges, the items and the tokens of the run, of two
+  /// sequences each.
   mlir::FailureOr<mlir::func::FuncOp>
   emitFunction(mlir::OpBuilder &builder, llvm::StringRef name,
                const KernelBuffers &buffers) const override;

@@ -75,16 +75,15 @@ KernelBuilder::RowMap GroupEmitter::rowMap(Value tensor) {
   };
 }
 
-Value GroupEmitter::rowsOfRun(Value matrix, int64_t ofItem, int64_t ofToken) {
-  if (ofItem == 0 && ofToken == 0) {
+Value GroupEmitter::rowsOfRun(Value matrix, ArrayRef<int64_t> ofEach) {
+  const int64_t *rows = llvm::find_if(ofEach, [](int64_t n) { return n != 0; });
+  if (rows == ofEach.end()) {
     return matrix;
   }
   // After the coordinates of its block a function takes those of the run.
-  Expr items = b(b.argument(matrices + kGridAxes));
-  Expr tokens = b(b.argument(matrices + kGridAxes + 1));
+  unsigned size = matrices + kGridAxes + (rows - ofEach.begin());
   int64_t columns = cast<MemRefType>(matrix.getType()).getDimSize(1);
-  return view(matrix, 0, ofItem ? items * ofItem : tokens * ofToken, 0,
-              columns);
+  return view(matrix, 0, b(b.argument(size)) * *rows, 0, columns);
 }
 
 Value GroupEmitter::matrixOfBlocks(Value tensor) {
@@ -125,8 +124,9 @@ Value GroupEmitter::view(Value matrix, Expr row, Expr rows, Expr column,
 }
 
 ItemRows GroupEmitter::rowsIn(Value tensor) {
-  if (haveTokenRanges() && extentOf(tensor) == Extent::tokens) {
-    return rowsOfSequence();
+  Extent extent = haveTokenRanges() ? extentOf(tensor) : Extent::fixed;
+  if (areTokens(extent)) {
+    return rowsOfSequence(extent);
   }
   int64_t rows = staticSize(shapeOf(tensor).drop_front().drop_back());
   return {block(2) * rows, rows};
@@ -149,53 +149,63 @@ Value GroupEmitter::headOf(Value tensor, int64_t heads, int64_t group) {
 // Sequences of a run
 //===----------------------------------------------------------------------===//
 
-Expr GroupEmitter::wordOf(Expr at) {
-  return toIndex(
-      b.compute<memref::LoadOp>(sequences, ValueRange{b.index(0), at.in(b)}));
+void GroupEmitter::setSequences(const SequenceRanges &sizes, Value table) {
+  ranges = sizes;
+  sequences = table;
+  stageExtent = extentOf(stage.front()->getResult(0));
 }
 
-ItemRows GroupEmitter::rowsOfSequence() {
-  if (!sequenceRows) {
+Expr GroupEmitter::wordOf(Extent tokens, Expr at) {
+  Expr place = at + ranges->placeOfTable(tokens);
+  return toIndex(b.compute<memref::LoadOp>(
+      sequences, ValueRange{b.index(0), place.in(b)}));
+}
+
+ItemRows GroupEmitter::rowsOfSequence(Extent tokens) {
+  auto [known, isNew] = sequenceRows.try_emplace(tokens);
+  if (isNew) {
     // Once, before all that asks.
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(sequences.getParentBlock());
     Expr place = block(2) + SequenceRanges::kFirstRows;
-    Expr first = wordOf(place);
-    sequenceRows = {first, wordOf(place + 1) - first};
+    Expr first = wordOf(tokens, place);
+    known->second = {first, wordOf(tokens, place + 1) - first};
   }
-  return *sequenceRows;
+  return known->second;
 }
 
-Expr GroupEmitter::tokensOf(Expr item) {
-  return wordOf(item + (SequenceRanges::kFirstRows + 1)) -
-         wordOf(item + SequenceRanges::kFirstRows);
+Expr GroupEmitter::tokensOf(Extent tokens, Expr item) {
+  return wordOf(tokens, item + (SequenceRanges::kFirstRows + 1)) -
+         wordOf(tokens, item + SequenceRanges::kFirstRows);
 }
 
-Value GroupEmitter::wordTile(const Place &place, int64_t word) {
+Value GroupEmitter::wordTile(Extent tokens, const Place &place, int64_t word) {
   TileType column = place.type.with({place.type.rows(), 1}, b.getI32Type(),
                                     place.type.getDistribution());
+  word += ranges->placeOfTable(tokens);
   // Nothing beyond the table, where no row of a run is.
   return b.gather(column, sequences, [&](Expr i, Expr) {
     return std::pair(b.index(0), place.row + i + word);
   });
 }
 
-GroupEmitter::ItemTiles GroupEmitter::itemTiles(const Place &place) {
-  Value first = wordTile(place, SequenceRanges::kFirstRows);
-  Value next = wordTile(place, SequenceRanges::kFirstRows + 1);
+GroupEmitter::ItemTiles GroupEmitter::itemTiles(Extent tokens,
+                                                const Place &place) {
+  Value first = wordTile(tokens, place, SequenceRanges::kFirstRows);
+  Value next = wordTile(tokens, place, SequenceRanges::kFirstRows + 1);
   Value count =
       b.map(first.getType(), {next, first},
             [](KernelBuilder::Elements x, Expr, Expr) { return x[0] - x[1]; });
   Expr longest = 0;
   for (int64_t i = 0; i < place.type.rows(); ++i) {
-    Expr tokens = tokensOf(min(place.row + i, ranges->items - 1));
-    longest = i == 0 ? tokens : max(longest, tokens);
+    Expr count = tokensOf(tokens, min(place.row + i, ranges->items - 1));
+    longest = i == 0 ? count : max(longest, count);
   }
   return {first, count, longest};
 }
 
 Value GroupEmitter::positionTile(const Place &place) {
-  return wordTile(place, ranges->placeOfPositions());
+  return wordTile(stageExtent, place, ranges->placeOfPositions());
 }
 
 Expr widen(KernelBuilder &b, Expr element) {
@@ -236,7 +246,7 @@ Value GroupEmitter::load(Value tensor, ArrayRef<int64_t> shape,
       type.getElementType(), place.type.getDistribution());
   KernelBuilder::RowMap sourceRow = rowMap(tensor);
   bool isByPosition = haveTokenRanges() && !oneRow && heldRows != rows &&
-                      heldRows == ranges->tokens;
+                      heldRows == ranges->tokensOf(stageExtent);
   if (!sourceRow && !oneRow && heldRows != rows) {
     // A table with fewer rows repeats.
     sourceRow = [held = shapeOf(tensor), shape](Expr row) {

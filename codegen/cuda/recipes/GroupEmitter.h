@@ -57,31 +57,28 @@ public:
   /// Says that a run may have fewer rows than shapes say, and end within a
   /// block: matrices that have rows of a run are `rowsOfRun` then.
   void setRagged() { isRagged = true; }
-  /// The first rows of a matrix, `ofItem` for each item of the run and
-  /// `ofToken` for each of its tokens; all of it where both are 0.
-  mlir::Value rowsOfRun(mlir::Value matrix, int64_t ofItem, int64_t ofToken);
+  /// The first rows of a matrix, so many for each of what a run has, in the
+  /// order of `CudaRunAttr::getRowsOf`; all of it where there are none.
+  mlir::Value rowsOfRun(mlir::Value matrix, llvm::ArrayRef<int64_t> ofEach);
   /// The matrix of a value that blocks read by their rows: its type says how
   /// many there are, unless a run may end within a block.
   mlir::Value matrixOfBlocks(mlir::Value tensor);
   /// Says where the table of a run's sequences is (`hova.sequence_buffer`): the
   /// program is for items that differ in length.
-  void setSequences(const SequenceRanges &sizes, mlir::Value table) {
-    ranges = sizes;
-    sequences = table;
-  }
+  void setSequences(const SequenceRanges &sizes, mlir::Value table);
   /// Whether items begin at rows, and end, that the table alone knows.
   bool haveTokenRanges() const { return ranges.has_value(); }
-  /// Of the block's sequence (z), as the table has them.
-  ItemRows rowsOfSequence();
-  /// How many tokens the table has for an item.
-  Expr tokensOf(Expr item);
-  /// What the table says of the item of each row of tiles at `place`, as
-  /// columns of integers, and the most tokens of one of these items.
+  /// Of the block's item (z), as the table of these tokens has them.
+  ItemRows rowsOfSequence(Extent tokens);
+  /// How many tokens the table of these has for an item.
+  Expr tokensOf(Extent tokens, Expr item);
+  /// What the table of these tokens says of the item of each row of tiles at
+  /// `place`, as columns of integers, and the most tokens of one of them.
   struct ItemTiles {
     mlir::Value first, count;
     Expr longest;
   };
-  ItemTiles itemTiles(const Place &place);
+  ItemTiles itemTiles(Extent tokens, const Place &place);
   /// The position of each row of tiles at `place` in its item, from the table.
   mlir::Value positionTile(const Place &place);
   /// Where a matrix of integers, [items, tokens] by its shape, has that of row
@@ -160,10 +157,10 @@ private:
              const ColumnRange &range, const ColumnRange &part);
   /// The rows of a value that the block's sequence has.
   ItemRows rowsIn(mlir::Value tensor);
-  /// A word of the table of sequences.
-  Expr wordOf(Expr at);
-  /// Words of the table, for each row of tiles at `place`: from `word` on.
-  mlir::Value wordTile(const Place &place, int64_t word);
+  /// A word of the table of these tokens.
+  Expr wordOf(Extent tokens, Expr at);
+  /// Words of that table, for each row of tiles at `place`: from `word` on.
+  mlir::Value wordTile(Extent tokens, const Place &place, int64_t word);
 
   llvm::SmallVector<mlir::Operation *> stage;
   StageColumns columns;
@@ -173,7 +170,8 @@ private:
   bool isRagged = false;
   std::optional<SequenceRanges> ranges; ///< with tokens
   mlir::Value sequences;
-  std::optional<ItemRows> sequenceRows;
+  llvm::SmallDenseMap<Extent, ItemRows, 2> sequenceRows; ///< of the block
+  Extent stageExtent = Extent::fixed; ///< of its rows, with ranges of tokens
   Expr chosenHead;
   llvm::DenseMap<mlir::Operation *, mlir::Value> slots;
   KernelBuilder::Values tokens;

@@ -208,7 +208,7 @@ Value ScoreTiles::gather(ElementOp element, Expr firstKey, bool keysAreWhole) {
   // Where this one is may be what others say.
   Reads others = readFor(element.getIndices(), firstKey, keysAreWhole);
   SmallVector<Value> by(llvm::make_second_range(others));
-  if (e.haveTokenRanges() && extentOf(tensor) == Extent::tokens) {
+  if (e.haveTokenRanges() && areTokens(extentOf(tensor))) {
     // Of the sequence's own tokens, a column; 0 for those that are none.
     return b.gather(read, e.sequenceOf(tensor), by,
                     [&](Elements x, Expr i, Expr j) {

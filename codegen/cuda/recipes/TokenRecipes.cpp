@@ -9,6 +9,7 @@
 #include "codegen/cuda/recipes/GroupEmitter.h"
 #include "dialect/Shapes.h"
 #include "dialect/placement/PlacementOps.h"
+#include "dialect/ranges/RangeMistakes.h"
 #include "dialect/token/TokenOps.h"
 #include "dialect/token/Unfold.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -325,7 +326,7 @@ public:
                             TileDistribution::row)),
         end(tokens) {
     if (e.haveTokenRanges()) {
-      items = e.itemTiles(place);
+      items = e.itemTiles(extentOf(op.getX()), place);
       end = items->longest;
     }
   }

@@ -12,7 +12,6 @@
 #include "codegen/cuda/schedule/CapturedTables.h"
 #include "codegen/cuda/schedule/WeightLayouts.h"
 #include "dialect/Shapes.h"
-#include "dialect/attention/AttentionOps.h"
 #include "dialect/dense/DenseOps.h"
 #include "dialect/ranges/RangeMistakes.h"
 #include "dialect/token/TokenOps.h"
@@ -211,24 +210,6 @@ static LogicalResult checkGrid(Operation *anchor, CudaScheduleAttr schedule) {
          << "; a CPU runs it (--target=cpu)";
 }
 
-/// Kernels of a GPU find the rows of an item in one table.
-static LogicalResult checkRanges(func::FuncOp main) {
-  std::optional<SequenceRanges> ranges = SequenceRanges::readFrom(main);
-  if (!ranges || !ranges->haveOtherTokens()) {
-    return success();
-  }
-  // Said of the layer that has both.
-  Operation *place = main;
-  main.walk([&](AttentionOp op) {
-    bool hasBoth = extentOf(op.getQuery()) != extentOf(op.getKey());
-    place = hasBoth ? op.getOperation() : place;
-    return hasBoth ? WalkResult::interrupt() : WalkResult::advance();
-  });
-  return place->emitError("has two ranges of tokens, and code for a GPU is for "
-                          "one: --set fixes the other; a CPU runs both "
-                          "(--target=cpu)");
-}
-
 namespace {
 struct AssignCudaSchedulePass final
     : impl::AssignCudaSchedulePassBase<AssignCudaSchedulePass> {
@@ -272,9 +253,6 @@ struct AssignCudaSchedulePass final
     auto main = getOperation().lookupSymbol<func::FuncOp>("main");
     if (!main || main.isExternal()) {
       return;
-    }
-    if (failed(checkRanges(main))) {
-      return signalPassFailure();
     }
     alignCapturedTables(main);
     WalkResult assigned = main.walk([&](KernelOp kernel) {

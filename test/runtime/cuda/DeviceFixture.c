@@ -52,15 +52,17 @@ static const _Alignas(64) int32_t tables[32] = {[16] = 3, 0, 5, 1, 4, 2};
 
 #define PLACE(KIND, AT) ((uint64_t)(AT) | (KIND))
 #define TENSOR(KIND, INDEX) PLACE(KIND, (INDEX) << HOVA_BUFFER_KIND_BITS)
-#define ARENA(ROWS, USE) {PLACE(HOVA_IN_ARENA, 64), ROWS, 20, 32, USE, 0, 0}
-#define X {TENSOR(HOVA_INPUT, 0), DEVICE_ROWS, 20, 20, HOVA_DEVICE_INPUT, 0, 0}
-#define W {PLACE(HOVA_IN_WEIGHTS, 0), 1, 4, 4, HOVA_DEVICE_INPUT, 0, 0}
-#define IDS {TENSOR(HOVA_INPUT, 1), DEVICE_ROWS, 8, 8, HOVA_DEVICE_INPUT, 0, 0}
+#define ARENA(ROWS, USE) {PLACE(HOVA_IN_ARENA, 64), ROWS, 20, 32, USE, 0, 0, 0}
+#define X                                                                      \
+  {TENSOR(HOVA_INPUT, 0), DEVICE_ROWS, 20, 20, HOVA_DEVICE_INPUT, 0, 0, 0}
+#define W {PLACE(HOVA_IN_WEIGHTS, 0), 1, 4, 4, HOVA_DEVICE_INPUT, 0, 0, 0}
+#define IDS                                                                    \
+  {TENSOR(HOVA_INPUT, 1), DEVICE_ROWS, 8, 8, HOVA_DEVICE_INPUT, 0, 0, 0}
 #define TABLE                                                                  \
-  {PLACE(HOVA_IN_TABLES, 64), DEVICE_ROWS, 4, 4, HOVA_DEVICE_INPUT, 0, 0}
+  {PLACE(HOVA_IN_TABLES, 64), DEVICE_ROWS, 4, 4, HOVA_DEVICE_INPUT, 0, 0, 0}
 #define Y                                                                      \
-  {TENSOR(HOVA_OUTPUT, 0), DEVICE_ROWS, 20, 20, HOVA_DEVICE_OUTPUT, 0, 0}
-#define FIRST {TENSOR(HOVA_OUTPUT, 1), 1, 20, 20, HOVA_DEVICE_OUTPUT, 0, 0}
+  {TENSOR(HOVA_OUTPUT, 0), DEVICE_ROWS, 20, 20, HOVA_DEVICE_OUTPUT, 0, 0, 0}
+#define FIRST {TENSOR(HOVA_OUTPUT, 1), 1, 20, 20, HOVA_DEVICE_OUTPUT, 0, 0, 0}
 
 static const hova_device_buffer spread_buffers[] = {
     X, W, ARENA(DEVICE_ROWS, HOVA_DEVICE_OUTPUT)};
@@ -184,9 +186,9 @@ static const hova_device_kernel kernels[] = {
     {"gather", 64, 50 << 10, 4, CODE_OF(gather), 0, 0, 0, 0, 0}};
 
 static const hova_device_launch launches[] = {
-    {0, {2, 1, 1}, spread_buffers, 0, 0, 0, 0, 0},
-    {1, {DEVICE_ROWS, 1, 1}, add_buffers, 0, 0, 0, 0, 0},
-    {2, {1, 3, 2}, gather_buffers, 0, 0, 0, 0, 0}};
+    {0, {2, 1, 1}, spread_buffers, 0, 0, 0, 0, 0, 0},
+    {1, {DEVICE_ROWS, 1, 1}, add_buffers, 0, 0, 0, 0, 0, 0},
+    {2, {1, 3, 2}, gather_buffers, 0, 0, 0, 0, 0, 0}};
 
 #define CODE(KERNELS, LAUNCHES, COUNT)                                         \
   {80,  UINT32_MAX, 163 << 10, 3,      COUNT,         KERNELS, LAUNCHES,       \
@@ -290,9 +292,9 @@ const hova_program hova_program_hasty = PROGRAM(
     "hasty", hasty_level, 2, 2, DEVICE_WEIGHT_BYTES, 3, kernel_infos, 0);
 
 static const hova_device_launch short_launches[] = {
-    {0, {1, 1, 1}, spread_buffers, 0, 0, 0, 0, 0},
-    {1, {DEVICE_ROWS, 1, 1}, add_buffers, 0, 0, 0, 0, 0},
-    {2, {1, 3, 2}, gather_buffers, 0, 0, 0, 0, 0}};
+    {0, {1, 1, 1}, spread_buffers, 0, 0, 0, 0, 0, 0},
+    {1, {DEVICE_ROWS, 1, 1}, add_buffers, 0, 0, 0, 0, 0, 0},
+    {2, {1, 3, 2}, gather_buffers, 0, 0, 0, 0, 0, 0}};
 static const hova_device_code short_code = CODE(kernels, short_launches, 3);
 static const hova_level short_level = LEVEL(short_code);
 const hova_program hova_program_short = PROGRAM(

@@ -3,6 +3,9 @@
 
 #include "DeviceCall.h"
 #include "runtime/cuda/Emulated.h"
+extern "C" {
+#include "runtime/cuda/Launches.h"
+}
 
 #include <cmath>
 #include <cstdlib>
@@ -167,7 +170,8 @@ TEST(EmulatedProgram, malformed_kernels_and_launches_are_refused) {
            // Sizes of a run where there are no ranges.
            [](Changed &c) { c.launches[1].item_units = 1; },
            [](Changed &c) { c.launches[1].item_entries = 1; },
-           [](Changed &c) { c.kernels[1].takes_sizes = 1; },
+           [](Changed &c) { c.launches[1].of_other = 1; },
+           [](Changed &c) { c.kernels[1].num_sizes = 2; },
            [](Changed &c) {
              c.code.tables = static_cast<const char *>(c.code.tables) + 4;
              c.code.table_bytes -= 4;
@@ -180,31 +184,63 @@ TEST(EmulatedProgram, malformed_kernels_and_launches_are_refused) {
   }
 }
 
+TEST(GpuLaunches, count_what_a_run_has_of_either_sequence) {
+  const hova_sizes sizes = {3, 40, 70, nullptr, 9, 20, nullptr};
+  hova_device_launch launch = {};
+  launch.grid[0] = launch.grid[1] = launch.grid[2] = 100;
+  launch.token_units = 1;
+  launch.block_units = 16;
+  auto blocks = [&](int axis) {
+    uint32_t grid[3];
+    hova_grid_of_run(&launch, &sizes, grid);
+    return grid[axis];
+  };
+  EXPECT_EQ(blocks(0), 5u); // of 70 rows
+  launch.of_other = 1;
+  EXPECT_EQ(blocks(0), 2u); // of 20 rows
+  launch.token_units = 0;
+  launch.longest_units = 1;
+  launch.item_entries = 2;
+  EXPECT_EQ(blocks(0), 1u); // of 9 rows
+  launch.of_other = 0;
+  EXPECT_EQ(blocks(0), 3u); // of 40 rows
+  EXPECT_EQ(blocks(1), 100u);
+  EXPECT_EQ(blocks(2), 6u);
+
+  hova_device_buffer buffer = {0, 300, 4, 4, HOVA_DEVICE_INPUT, 0, 0, 1};
+  EXPECT_EQ(hova_buffer_of_run(&buffer, &sizes).rows, 20u);
+  buffer.other_token_rows = 0;
+  EXPECT_EQ(hova_buffer_of_run(&buffer, &sizes).rows, 300u);
+  hova_kernel_sizes told = hova_kernel_sizes_of_run(&sizes);
+  EXPECT_EQ(std::vector<uint32_t>(told.number, told.number + 3),
+            (std::vector<uint32_t>{3, 70, 20}));
+}
+
 TEST(EmulatedProgram, buffers_lie_inside_of_what_there_is) {
   const uint64_t huge = std::numeric_limits<uint64_t>::max();
   for (hova_device_buffer wrong : std::vector<hova_device_buffer>{
-           {64 | HOVA_IN_ARENA, 7, 20, 32, HOVA_DEVICE_OUTPUT, 0, 0},
-           {72 | HOVA_IN_ARENA, 1, 4, 4, HOVA_DEVICE_OUTPUT, 0, 0},
-           {64 | HOVA_IN_ARENA, 6, 20, 16, HOVA_DEVICE_OUTPUT, 0, 0},
-           {64 | HOVA_IN_ARENA, 0, 20, 32, HOVA_DEVICE_OUTPUT, 0, 0},
-           {64 | HOVA_IN_ARENA, 1, 0, 32, HOVA_DEVICE_OUTPUT, 0, 0},
-           {64 | HOVA_IN_ARENA, huge, 20, 32, HOVA_DEVICE_OUTPUT, 0, 0},
-           {64 | HOVA_IN_ARENA, 2, 20, huge - 8, HOVA_DEVICE_OUTPUT, 0, 0},
+           {64 | HOVA_IN_ARENA, 7, 20, 32, HOVA_DEVICE_OUTPUT, 0, 0, 0},
+           {72 | HOVA_IN_ARENA, 1, 4, 4, HOVA_DEVICE_OUTPUT, 0, 0, 0},
+           {64 | HOVA_IN_ARENA, 6, 20, 16, HOVA_DEVICE_OUTPUT, 0, 0, 0},
+           {64 | HOVA_IN_ARENA, 0, 20, 32, HOVA_DEVICE_OUTPUT, 0, 0, 0},
+           {64 | HOVA_IN_ARENA, 1, 0, 32, HOVA_DEVICE_OUTPUT, 0, 0, 0},
+           {64 | HOVA_IN_ARENA, huge, 20, 32, HOVA_DEVICE_OUTPUT, 0, 0, 0},
+           {64 | HOVA_IN_ARENA, 2, 20, huge - 8, HOVA_DEVICE_OUTPUT, 0, 0, 0},
            {(huge & ~UINT64_C(63)) | HOVA_IN_ARENA, 1, 64, 64,
-            HOVA_DEVICE_OUTPUT, 0, 0},
-           {64 | HOVA_IN_ARENA, 6, 20, 32, 3, 0, 0},
-           {HOVA_IN_WEIGHTS, 1, 4, 4, HOVA_DEVICE_STATE, 0, 0},
-           {HOVA_IN_WEIGHTS, 1, 65, 65, HOVA_DEVICE_INPUT, 0, 0},
-           {HOVA_IN_TABLES, 1, 129, 129, HOVA_DEVICE_INPUT, 0, 0},
-           {HOVA_INPUT, 6, 20, 20, HOVA_DEVICE_OUTPUT, 0, 0},
-           {HOVA_INPUT, 7, 20, 20, HOVA_DEVICE_INPUT, 0, 0},
+            HOVA_DEVICE_OUTPUT, 0, 0, 0},
+           {64 | HOVA_IN_ARENA, 6, 20, 32, 3, 0, 0, 0},
+           {HOVA_IN_WEIGHTS, 1, 4, 4, HOVA_DEVICE_STATE, 0, 0, 0},
+           {HOVA_IN_WEIGHTS, 1, 65, 65, HOVA_DEVICE_INPUT, 0, 0, 0},
+           {HOVA_IN_TABLES, 1, 129, 129, HOVA_DEVICE_INPUT, 0, 0, 0},
+           {HOVA_INPUT, 6, 20, 20, HOVA_DEVICE_OUTPUT, 0, 0, 0},
+           {HOVA_INPUT, 7, 20, 20, HOVA_DEVICE_INPUT, 0, 0, 0},
            {2 << HOVA_BUFFER_KIND_BITS | HOVA_INPUT, 1, 4, 4, HOVA_DEVICE_INPUT,
-            0, 0},
+            0, 0, 0},
            {2 << HOVA_BUFFER_KIND_BITS | HOVA_OUTPUT, 1, 4, 4,
-            HOVA_DEVICE_OUTPUT, 0, 0},
+            HOVA_DEVICE_OUTPUT, 0, 0, 0},
            {1 << HOVA_BUFFER_KIND_BITS | HOVA_OUTPUT, 1, 24, 24,
-            HOVA_DEVICE_OUTPUT, 0, 0},
-           {HOVA_IN_CHUNK, 1, 4, 4, HOVA_DEVICE_OUTPUT, 0, 0}}) {
+            HOVA_DEVICE_OUTPUT, 0, 0, 0},
+           {HOVA_IN_CHUNK, 1, 4, 4, HOVA_DEVICE_OUTPUT, 0, 0, 0}}) {
     Changed changed;
     changed.buffers[2] = wrong;
     EXPECT_EQ(changed.refusal(),

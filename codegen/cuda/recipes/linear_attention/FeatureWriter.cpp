@@ -127,7 +127,8 @@ FeatureWriter::TurnCount FeatureWriter::turnsOf(const KeyBlock &block,
 }
 
 Expr FeatureWriter::tokensOf(int64_t tokens) {
-  return e.haveTokenRanges() ? e.rowsOfSequence().count : Expr(tokens);
+  return e.haveTokenRanges() ? e.rowsOfSequence(Extent::tokens).count
+                             : Expr(tokens);
 }
 
 Value FeatureWriter::sumsOf(SummaryAttentionOp op) {

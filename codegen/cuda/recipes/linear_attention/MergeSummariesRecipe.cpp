@@ -60,7 +60,7 @@ SummaryMerger::SummaryMerger(GroupEmitter &e, MergeSummariesOp op)
   if (e.haveTokenRanges()) {
     int64_t size = *op.getBlock();
     Expr item = head / shapeOf(op.getSummary())[1];
-    blocks = (e.tokensOf(item) + (size - 1)) / size;
+    blocks = (e.tokensOf(Extent::tokens, item) + (size - 1)) / size;
   }
 }
 

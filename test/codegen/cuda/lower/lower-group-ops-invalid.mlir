@@ -15,7 +15,7 @@ func.func @offset(%m: memref<8x64xf32, strided<[64, 1], offset: 64>>) {
 
 // -----
 
-// expected-error@+1 {{'func.func' op expects at most three coordinates, or two numbers after them, one block and no result}}
+// expected-error@+1 {{'func.func' op expects at most three coordinates, or two or three numbers after them, one block and no result}}
 func.func @coordinates(%a: index, %b: index, %c: index, %d: index) {
   return
 }
