@@ -9,7 +9,9 @@
 #include "dialect/dense/DenseOps.h"
 #include "dialect/linear_attention/LinearAttentionOps.h"
 #include "dialect/program/ProgramOps.h"
+#include "dialect/score/ScoreForm.h"
 #include "dialect/score/ScoreOps.h"
+#include "dialect/score/VisitedKeys.h"
 #include "dialect/token/TokenOps.h"
 
 using namespace mlir;
@@ -111,6 +113,7 @@ private:
   std::string check(Operation *op);
   std::string checkAttention(AttentionOp op);
   std::string checkCaptured(AttentionOp op, unsigned index);
+  std::string checkSlots(AttentionOp op);
   bool readsItem(AttentionOp op, OpOperand &number) const;
   std::string checkLinearAttention(LinearAttentionOp op);
   std::string checkPool(PoolOp op);
@@ -179,6 +182,29 @@ bool RangeChecker::readsItem(AttentionOp op, OpOperand &number) const {
       });
 }
 
+/// Slots come after the keys of an item, and which number they have as keys
+/// means nothing.
+std::string RangeChecker::checkSlots(AttentionOp op) {
+  if (!op.getMemoryKey()) {
+    return "";
+  }
+  if (extentIn(op.getMemoryKey()) != Extent::fixed ||
+      extentIn(op.getMemoryValue()) != Extent::fixed) {
+    return "the slots of its memory are computed from inputs";
+  }
+  ScoreRegion region = op.scoreRegion();
+  ScoreForm form(region);
+  ArrayRef<int64_t> queries = shapeOf(op.getQuery());
+  int64_t keys = shapeOf(op.getKey())[1];
+  ScoreExtents extents{queries[0], int64_t(op.getHeads()), queries[1], keys,
+                       keys + op.getSlots()};
+  bool isOfKey = form.sourcesOf(region.getYield().getScore()) & ScoreForm::key;
+  return isOfKey || !keepsSlots(form, extents)
+             ? "its score is about the number of a key, and the slots of its "
+               "memory have none"
+             : "";
+}
+
 std::string RangeChecker::checkAttention(AttentionOp op) {
   Extent queries = extentIn(op.getQuery()), keys = extentIn(op.getKey());
   if (!areTokens(queries) || !areTokens(keys)) {
@@ -190,8 +216,8 @@ std::string RangeChecker::checkAttention(AttentionOp op) {
   if (op.getBlock()) {
     return "its blocks of keys depend on the number of tokens";
   }
-  if (op.getMemoryKey()) {
-    return "its keys have slots of a memory behind them";
+  if (std::string why = checkSlots(op); !why.empty()) {
+    return why;
   }
   if (op.getScores()) {
     return "its scores are read by others, and their shape depends on the "
@@ -218,8 +244,8 @@ std::string RangeChecker::checkLinearAttention(LinearAttentionOp op) {
                       op.getKeyValid()};
   for (Value operand : ofTokens) {
     if (operand && extentIn(operand) != Extent::tokens) {
-      return "queries, keys, values and their mask are not of one range of "
-             "tokens";
+      return "queries, keys, values and their mask are not tokens of the first "
+             "range";
     }
   }
   if (op.getFeatures() && extentIn(op.getFeatures()) != Extent::fixed) {

@@ -207,9 +207,7 @@ bool VisitedKeys::areSome(const ScoreForm &form, const ScoreExtents &extents,
   });
 }
 
-/// Whether every query keeps every slot, with a score that is a number where
-/// the raw one is: what is read there is 0.
-static bool keepsSlots(const ScoreForm &form, const ScoreExtents &extents) {
+bool keepsSlots(const ScoreForm &form, const ScoreExtents &extents) {
   if (extents.columns == extents.keys) {
     return false;
   }

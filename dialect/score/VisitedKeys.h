@@ -124,6 +124,10 @@ private:
   std::map<int64_t, Ranges> byHeight;
 };
 
+/// Whether every query keeps every slot, with a score that is a number where
+/// the raw one is: what is read there is 0. False where there are none.
+bool keepsSlots(const ScoreForm &form, const ScoreExtents &extents);
+
 /// Whether a query may have no key that is kept, as far as indices and the form
 /// of the scores tell.
 bool mayHaveEmptyRows(const ScoreForm &form, const ScoreExtents &extents);

@@ -114,6 +114,7 @@ private:
   // AttentionPacking.cpp
   void packKeys();
   void packValues();
+  void packSlots();
   void packZeros(Expr columns);
   void packLanes(const KeyPanel &panel, Expr lane,
                  llvm::ArrayRef<OperandRow> keys);
@@ -201,6 +202,7 @@ private:
   // Of the current unit.
   Expr next;          ///< unit
   Expr queries, keys; ///< how many
+  Expr columns;       ///< keys, and the slots of a memory
   Expr batch, head, queryRow, queryColumn, resultColumn;
   Expr keyRow, keyColumn, valueColumn;  ///< of keys and values
   std::optional<ScoreLanes> scoreLanes; ///< with batch entry and head

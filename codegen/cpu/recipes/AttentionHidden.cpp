@@ -69,7 +69,7 @@ void AttentionEmitter::emitSeenValues() {
       sum = addSeenValues(i, key, run.keys, value, keyRow + key, at, sum);
     }
     return layout.slots
-               ? addSeenValues(i, layout.keys, layout.slots,
+               ? addSeenValues(i, keys, layout.slots,
                                e.buffer(op.getMemoryValue()), 0, at, sum)
                : sum;
   };

@@ -103,8 +103,12 @@ void AttentionEmitter::packKeys() {
     Expr whole = keys / layout.panel;
     packPanels(0, whole, key, keyRow);
     last = keyRow + (keys - 1);
-    return packPanels(whole, (keys + (layout.panel - 1)) / layout.panel, key,
-                      keyRow);
+    packPanels(whole, (columns + (layout.panel - 1)) / layout.panel, key,
+               keyRow);
+    if (layout.slots) {
+      packSlots();
+    }
+    return;
   }
   int64_t whole = layout.keys / layout.panel;
   int64_t next = whole; // panel
@@ -125,6 +129,29 @@ void AttentionEmitter::packKeys() {
       packMixedPanel(tailPanel(), layout.panels * layout.panel);
     }
   }
+}
+
+/// Where an item's keys end in any lane, its slots take the lanes after it, one
+/// by one.
+void AttentionEmitter::packSlots() {
+  Value memory = e.buffer(op.getMemoryKey());
+  int64_t channels = layout.interleave, whole = layout.keyWidth / channels;
+  auto word = VectorType::get({1}, getElementTypeOrSelf(scratch.packed));
+  e.forLoop("slots", layout.slots, [&](Expr slot) {
+    KeyPanel panel = panelAt((keys + slot) / layout.panel);
+    Expr lane = (keys + slot) % layout.panel;
+    auto pack = [&](Expr row, int64_t valid) {
+      Chunk chunk{keyColumn + row * channels, channels, valid};
+      Expr key = layout.pairs ? e.compute<vector::BitCastOp>(
+                                    word, e.loadAsStored(memory, slot, chunk))
+                              : e.load(memory, slot, chunk);
+      e.store(key, packedKeys(panel, row, lane), /*lanes=*/1);
+    };
+    e.forLoop("channels", whole, [&](Expr row) { pack(row, channels); });
+    if (int64_t rest = layout.keyWidth % channels) {
+      pack(whole, rest);
+    }
+  });
 }
 
 /// values[row][c] = (low[c], high[c]); a zero in the second place of the last
@@ -156,6 +183,10 @@ void AttentionEmitter::packValueRow(Expr row, OperandRow low,
 void AttentionEmitter::packValues() {
   Value value = e.buffer(op.getValue());
   Value memory = layout.slots ? e.buffer(op.getMemoryValue()) : Value();
+  std::optional<OperandRow> firstSlot; // beside the last of an odd count
+  if (layout.slots) {
+    firstSlot = OperandRow{memory, 0};
+  }
   // Rows of pairs of one matrix, whose row of column 0 is `first`.
   auto packPairs = [&](Expr begin, Expr end, Value matrix, Expr first) {
     e.forLoop("keys", begin, end, 1, [&](Expr row) {
@@ -165,18 +196,21 @@ void AttentionEmitter::packValues() {
   };
   if (layout.hasRanges) {
     packPairs(0, keys / 2, value, keyRow);
-    e.ifThen(keys % 2 != 0,
-             [&] { packValueRow(keys / 2, {value, keyRow + (keys - 1)}, {}); });
-    return packZeros(keys);
+    e.ifThen(keys % 2 != 0, [&] {
+      packValueRow(keys / 2, {value, keyRow + (keys - 1)}, firstSlot);
+    });
+    if (layout.slots) {
+      packPairs((keys + 1) / 2, columns / 2, memory, Expr(0) - keys);
+      e.ifThen(columns % 2 != 0, [&] {
+        packValueRow(columns / 2, {memory, layout.slots - 1}, {});
+      });
+    }
+    return packZeros(columns);
   }
   int64_t whole = layout.keys / 2, all = layout.columns / 2;
   packPairs(0, whole, value, keyRow);
   if (layout.keys % 2) {
-    std::optional<OperandRow> slot;
-    if (layout.slots) {
-      slot = OperandRow{memory, 0};
-    }
-    packValueRow(whole, {value, keyRow + (layout.keys - 1)}, slot);
+    packValueRow(whole, {value, keyRow + (layout.keys - 1)}, firstSlot);
   }
   if (layout.slots) {
     packPairs(llvm::divideCeil(layout.keys, 2), all, memory, -layout.keys);

@@ -78,7 +78,7 @@ AttentionEmitter::Panels AttentionEmitter::visitedPanels() {
 }
 
 AttentionEmitter::Panels AttentionEmitter::clipToItem(Panels bounds) {
-  Expr end = min(e(bounds.end), (keys + (layout.panel - 1)) / layout.panel);
+  Expr end = min(e(bounds.end), (columns + (layout.panel - 1)) / layout.panel);
   if (bounds.wholeBegin) {
     // Bounds of whole panels do not cross for it.
     Expr wholeBegin = min(e(bounds.wholeBegin), end);

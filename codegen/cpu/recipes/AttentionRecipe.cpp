@@ -93,6 +93,10 @@ void AttentionEmitter::emit() {
     keyRow = keyRows.first;
     queries = queryRows.count;
     keys = keyRows.count;
+    columns = layout.slots ? keys + layout.slots : keys;
+    if (layout.hasRanges && layout.slots) {
+      scoreLanes->setSlotShift(layout.keys - keys);
+    }
     Expr keyHead = head / layout.group;
     queryColumn = head * layout.keyWidth;
     keyColumn = keyHead * layout.keyWidth;
@@ -225,7 +229,7 @@ Expr AttentionEmitter::sumOfRuns(ArrayRef<KeyRun> runs, const TilePlace &rows) {
   }
   if (layout.slots && !layout.pairs) {
     sum = e.multiply(
-        rows, {scratch.scores, {rows.row, layout.keys}},
+        rows, {scratch.scores, {rows.row, keys}},
         {e.buffer(op.getMemoryValue()), {0, valueColumn + rows.column}},
         layout.slots, sum);
   }
@@ -256,7 +260,6 @@ void AttentionEmitter::emitValues() {
   if (!layout.blocks.size) {
     // Exponentials after the last key are not read, but for the second of a
     // pair: it meets a zero.
-    Expr columns = keys + layout.slots;
     runs = visitedRuns(layout.pairs ? (columns + 1) / 2 * 2 : keys);
   }
   forEachTileColumn(e, layout.valueWidth, [&](const Chunk &at) {

@@ -63,11 +63,12 @@ void AttentionEmitter::writeLimits() {
     });
   }
   if (layout.hasRanges) {
-    Expr panels = (keys + (layout.panel - 1)) / layout.panel;
+    Expr panels = (columns + (layout.panel - 1)) / layout.panel;
     return e.forLoop("keys", panels, [&](Expr index) {
       KeyPanel panel = panelAt(index);
-      Expr isValid = isBelow(panel, keys);
-      writeLimits(panel, isValid, isValid);
+      Expr isValid = isBelow(panel, columns);
+      writeLimits(panel, isValid,
+                  layout.slots ? isBelow(panel, keys) : isValid);
     });
   }
   auto write = [&](Expr column, int64_t lanes, int64_t keys, int64_t all) {
@@ -106,10 +107,10 @@ Expr AttentionEmitter::maskedScores(Expr raw, Expr query, const KeyPanel &panel,
   if (!panel.isWhole) {
     inside = e.laneMask(panel.lanes, panel.valid);
     if (!inside && layout.mayLeaveKeys) {
-      inside = isBelow(panel, keys);
+      inside = isBelow(panel, columns);
     }
   }
-  Expr isKey = layout.slots ? isBelow(panel, layout.keys) : inside;
+  Expr isKey = layout.slots ? isBelow(panel, keys) : inside;
   ScoreLanes lanes = *scoreLanes;
   lanes.setIndex(form.region.getQuery(), query);
   lanes.beginLanes(panel.key, panel.lanes, inside, isKey);
@@ -222,7 +223,7 @@ void AttentionEmitter::subtractMaximum(Expr i) {
   forEachPanel([&](const KeyPanel &panel) {
     Expr rest = loadScores(i, panel) - maximum;
     if (isEmpty && op.getEmptyRow() == EmptyRow::uniform) {
-      Expr isKey = layout.mayLeaveKeys ? isBelow(panel, keys)
+      Expr isKey = layout.mayLeaveKeys ? isBelow(panel, columns)
                                        : e.laneMask(panel.lanes, panel.valid);
       Expr none = select(isKey, e.splat(0, panel.lanes), -kInfinity);
       rest = select(isEmpty, none, rest);

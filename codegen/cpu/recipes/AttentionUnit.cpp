@@ -98,7 +98,6 @@ void AttentionEmitter::sumUnitBlocks(const Chunk &at) {
 void AttentionEmitter::emitUnitValues() {
   SmallVector<KeyRun, 2> runs;
   if (!layout.blocks.size) {
-    Expr columns = keys + layout.slots;
     runs = visitedRuns((columns + (kDepth - 1)) / kDepth * kDepth);
   }
   int64_t whole = layout.valueWidth / kColumns * kColumns;

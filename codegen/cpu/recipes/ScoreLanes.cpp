@@ -73,7 +73,13 @@ void ScoreLanes::beginLanes(Expr first, int64_t count, Expr insideLanes,
   lanes = count;
   inside = insideLanes;
   tokens = tokenLanes;
-  known[form.region.getKey()] = {first.in(e.builder), 1};
+  laneKeys = {first.in(e.builder), 1};
+  known[form.region.getKey()] = laneKeys;
+  if (slotShift) {
+    Expr numbers = asVector(laneKeys);
+    known[form.region.getKey()] = {
+        select(tokens, numbers, numbers + toInteger(slotShift, laneInteger))};
+  }
 }
 
 Expr ScoreLanes::vectorOf(Value value) { return asVector(expand(value)); }
@@ -274,7 +280,10 @@ ScoreLanes::Place ScoreLanes::placeOf(ElementOp op) {
   Place place;
   place.row = {e.index(0)};
   for (auto [axis, index] : llvm::enumerate(op.getIndices())) {
-    Lanes position = expand(index);
+    // Of lanes with tokens alone, which follow each other.
+    bool isOfLane =
+        index == form.region.getKey() && bounds == Bounds::insideOfTokens;
+    Lanes position = isOfLane ? laneKeys : expand(index);
     if (bounds == Bounds::unknown && !isWithin(ranges, index, shape[axis])) {
       Expr number = position.isUniform() ? position.first : asVector(position);
       Expr size = Expr(shape[axis]).in(e.builder, number.getType());

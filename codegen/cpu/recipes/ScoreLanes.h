@@ -36,6 +36,10 @@ public:
   /// Says where the rows of a batch entry begin in what the region reads of
   /// inputs: where items have any number of tokens, their table knows.
   void setItem(Expr item);
+  /// Says by how much the numbers of slots are larger than those of their
+  /// lanes: where items have any number of keys, slots come after the last one
+  /// of the item, and their numbers after the largest number of keys.
+  void setSlotShift(Expr shift) { slotShift = shift; }
   /// Computes what depends on `sources` alone, here and not where it is asked
   /// for.
   void hoist(unsigned sources);
@@ -99,6 +103,8 @@ private:
   mlir::Type laneInteger; ///< what integers of lanes are
   int64_t lanes = 0;
   Expr inside, tokens;
+  Expr slotShift; ///< null: none
+  Lanes laneKeys; ///< the number of the key that each lane has, unless a slot
   /// Of each captured tensor; null: each batch entry has a row of its own.
   llvm::SmallVector<Expr> firstRows;
   llvm::DenseMap<mlir::Value, Lanes> known;

@@ -12,9 +12,10 @@ Expr KeyBoxes::offsetOfWeights(int64_t columns) {
   if (!count) {
     return Exp2Op::offsetOfWeights(columns);
   }
+  Expr all = count + (columns - tokens);
   Expr offset = b.number(0);
   for (int64_t power = 1; power < columns; power *= 2) {
-    offset = select(count > power, offset - 1, offset);
+    offset = select(all > power, offset - 1, offset);
   }
   return offset;
 }

@@ -85,13 +85,16 @@ MODELS = {
     "causal rotations": encoder({"cosines": "cosines", "sines": "sines", "causal": True, "key_value_heads": 1}, [], {"y": "encoder"}, ROTATIONS),
     "buckets of distances": encoder({"score": "score + distances[bucket[key - query + largest(length) - 1], head]"}, [], {"y": "encoder"}, BUCKETS),
     "heads and channels weighed": encoder({"horizontal": True, "vertical": True}, [], {"y": "encoder"}),
+    "slots of a memory": encoder({"memory": 7, "key_valid": "mask"}, [], {"y": "encoder"}, **MASK),
+    "slots, causal": encoder({"memory": 20, "causal": True, "key_value_heads": 1}, [], {"y": "encoder"}),
+    "slots without softmax": encoder({"memory": 1, "normalize": "sum"}, [], {"y": "encoder"}),
     "weights without softmax": encoder({"score": "max(score, 0)", "normalize": "sum"}, [], {"y": "encoder"}),
 }
 WAYS = {"native": (), "bf16": ("--dtype=bf16",), "x86-64-v3": ("--march=x86-64-v3",), "x86-64-v3 f16": ("--march=x86-64-v3", "--dtype=f16")}
 # Each way with some of the models.
 OTHERS = [
     ("rotations", "bf16"), ("causal rotations", "x86-64-v3"), ("buckets of distances", "x86-64-v3 f16"),
-    ("key_valid, first token", "bf16"), ("mean, causal", "bf16"), ("last token, a window", "x86-64-v3"), ("no mask", "x86-64-v3 f16")
+    ("key_valid, first token", "bf16"), ("slots of a memory", "bf16"), ("slots, causal", "bf16"), ("slots, causal", "x86-64-v3 f16"), ("mean, causal", "bf16"), ("last token, a window", "x86-64-v3"), ("no mask", "x86-64-v3 f16")
 ]
 # Each model in one way; ./dev test --full has all of them natively, too.
 OTHERWISE = {model for model, _ in OTHERS}
@@ -131,7 +134,7 @@ class Case:
         item = {"tokens": random.integers(0, VOCAB, length, dtype=np.int32)}
         if "mask" in self.model["inputs"]:
             item["mask"] = random.random(length) < 0.7
-            if "empty_row" in json.dumps(self.model) and random.random() < 0.5:
+            if any(word in json.dumps(self.model) for word in ("empty_row", "memory")) and random.random() < 0.5:
                 item["mask"][:] = False
             else:
                 item["mask"][random.integers(length)] = True
@@ -187,15 +190,25 @@ def attend(**more):
 
 X = {"x": {"shape": ["items", "length", WIDTH]}}
 TOKENS = {"t": {"shape": ["items", "length"], "dtype": "i32", "range": [0, VOCAB]}}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_slots_behind_an_item_are_none_of_the_next(way, tmp_path):
+    model = {"hova": 1, "name": "m", "parameters": {"length": {"min": 1, "max": LENGTH}, "items": {"min": 1, "max": 3}},
+             "inputs": X, "layers": [attend(memory=4)], "outputs": {"y": "y"}}  # fmt: skip
+    program = hova.load(compiled(tmp_path, model, "any", "--init=1", *WAYS[way]), threads=2)
+    random = np.random.default_rng(2)
+    check_neighbours(program, [random.standard_normal((length, WIDTH), np.float32) for length in (40, 7, 66)])
+
+
 # What depends on more than an item's own tokens: inputs, layers, and what is said of the last one.
 MISTAKES = {
     "blocks of keys": (X, [attend(kind="bigbird", block_size=8, random_blocks=1)], "its blocks of keys depend on the number of tokens"),
     "keys of no run": (
         X,
         [{"name": "k", "op": "weight", "shape": ["largest(items)", "largest(length)", WIDTH]}, attend(kind="performer", key="k", value="k")],
-        "queries, keys, values and their mask are not of one range of tokens",
+        "queries, keys, values and their mask are not tokens of the first range",
     ),
-    "slots of a memory": (X, [attend(memory=4)], "its keys have slots of a memory behind them"),
     "scores": (X, [attend(name="a", scores=True), attend(score_bias="a.scores")], "its scores are read by others"),
     "the number of an item": (X, [attend(score="score - 0.1 * batch * key")], "its score depends on the number of an item"),
     "a table of items": (

@@ -59,9 +59,10 @@ def test_items_are_what_they_are_alone(case):
         case.check(model, [case.draw(random, length) for length in lengths], packs=len(set(lengths)) > 1)
 
 
-def test_an_item_that_is_no_number_is_its_own_affair(tmp_path):
+@pytest.mark.parametrize("slots", [0, 4])
+def test_an_item_that_is_no_number_is_its_own_affair(slots, tmp_path):
     layers = [
-        {"name": "attn", "op": "multi_head_attention", "input": "x", "heads": 3},
+        {"name": "attn", "op": "multi_head_attention", "input": "x", "heads": 3, "memory": slots},
         {"name": "mean", "op": "pool", "input": "attn", "kind": "mean"},
     ]
     inputs = {"x": {"shape": ["items", "length", WIDTH]}}

@@ -13,6 +13,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from reduced_models import MODELS as EXAMPLE_MODELS
+from reduced_models import draw, settings_of
 
 ROOT = Path(__file__).resolve().parents[3]
 HOVA = Path(os.environ.get("HOVA_BUILD", ROOT / "build")) / "bin/hova"
@@ -77,6 +79,8 @@ MODELS = {
     "both ways": translator(SOURCE, SOURCE, cross={"score": "score - 0.1 * abs(query - key)", "key_value_heads": 1}, tail=BACK, outputs={"back": "again"}),
     "a source of 16": translator("16", TARGET),
     "a target of 1": translator(SOURCE, "1", cross={"causal": False}),
+    "slots of a memory": translator(SOURCE, SOURCE, encoder_kinds={"memory": 3}, cross={"memory": 6}),
+    "linear attention in front": translator(SOURCE, SOURCE, encoder_kinds={"kind": "performer"}),
 }
 WAYS = {"native": (), "bf16": ("--dtype=bf16",), "x86-64-v3": ("--march=x86-64-v3",), "x86-64-v3 f16": ("--march=x86-64-v3", "--dtype=f16")}
 CASES = [(model, "native") for model in MODELS] + [
@@ -176,6 +180,41 @@ def test_items_beside_no_numbers_are_what_they_are(model, way, tmp_path):
         case.check({name: results[name][:place] + results[name][place + 1 :] if isinstance(results[name], list) else np.delete(results[name], place, 0) for name in results}, items, place)
 
 
+# Models of examples/models with two lengths, which have masks of padding, and slots of a memory: what is changed of them, their
+# lengths, and an output.
+EXAMPLES = {
+    "transformer_base": ({"depth": 1}, ("src_len", "tgt_len"), "logits"),
+    "m2": ({"depth": 2, "slots": 5, "feature_width": 40}, ("regions", "length"), "log_probabilities"),
+}
+
+
+def check_example(folder, name, options, judge):
+    """Runs of a program for every size have the bits of the program of theirs, compiled with `judge` besides."""
+    changed, lengths, output = EXAMPLES[name]
+    settings = settings_of(name, {"width": 48, "heads": 3, "vocab": 50, **changed})
+
+    def load(*sizes, more=()):
+        words = [f"--set={length}={size}" for length, size in zip((*lengths, "batch"), sizes, strict=True)]
+        path = folder / f"m{'_'.join(map(str, sizes))}.so"
+        done = run(HOVA, "compile", EXAMPLE_MODELS / f"{name}.json", *settings, *words, "--init=1", "--emit=lib", "-q", *options, *more, "-o", path)
+        assert done.returncode == 0, done.stderr
+        return hova.load(path)
+
+    program = load("1..40", "1..40", "1..3")
+    random = np.random.default_rng(6)
+    for sizes in ((40, 9, 2), (1, 40, 3), (17, 13, 1)):
+        fixed = load(*sizes, more=judge)
+        given = {tensor.name: draw(random, tensor) for tensor in fixed.inputs}
+        found, expected = program(given)[output], fixed(given)[output]
+        assert found.shape == expected.shape and found.tobytes() == expected.tobytes(), sizes
+
+
+@pytest.mark.parametrize("way", ["native", "bf16"])
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_an_example_has_the_bits_of_its_own_program(name, way, tmp_path):
+    check_example(tmp_path, name, WAYS[way], ("--without=hova-form-sequence-kernels",))
+
+
 def run(program, *words):
     return subprocess.run([program, *map(str, words)], capture_output=True, text=True, check=False, cwd=program.parent)
 
@@ -254,6 +293,9 @@ def test_wrong_sizes_in_python_are_refused(tmp_path):
 REFUSED = {
     "sums of both": ([{"name": "y", "op": "add", "inputs": ["source", "target"]}], "add", "it reads other rows than it computes"),
     "values of another range": ([{"name": "y", "op": "attention", "query": "target", "key": "source", "value": "target", "heads": 3}], "attention", "keys and values are not of one range"),
+    "linear attention of the second": (
+        [attend("y", "target", kind="performer")], "multi_head_attention", "queries, keys, values and their mask are not tokens of the first range"
+    ),
     "a mask of the queries over keys": ([attend("y", "target", key="source", key_valid="said")], "multi_head_attention", "a score reads an input at another place"),
     "a pool by the other's mask": ([{"name": "y", "op": "pool", "input": "source", "kind": "mean", "valid": "said"}], "pool", "it does not pool tokens of a range"),
 }

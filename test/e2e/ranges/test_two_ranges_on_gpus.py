@@ -10,9 +10,7 @@ import sys
 
 import numpy as np
 import pytest
-from reduced_models import MODELS as EXAMPLES
-from reduced_models import draw, settings_of
-from test_two_ranges import BACK, HOVA, ROOT, SOURCE, TARGET, WIDTH, Case, translator
+from test_two_ranges import BACK, EXAMPLES, HOVA, ROOT, SOURCE, TARGET, WIDTH, Case, check_example, translator
 
 sys.path[:0] = [str(ROOT / "tools/python"), str(ROOT / "test/codegen/cuda")]
 import hova  # noqa: E402
@@ -29,12 +27,14 @@ MODELS = {
     "both ways": translator(SOURCE, SOURCE, cross={"score": "score - 0.1 * abs(query - key)", "key_value_heads": 1}, tail=BACK, outputs={"back": "again"}),
     "a source of 16": translator("16", LONG),
     "a target of 1": translator(SOURCE, "1", cross={"causal": False}),
+    "slots of a memory": translator(SOURCE, LONG, encoder_kinds={"memory": 3}, cross={"memory": 6}),
+    "linear attention in front": translator(LONG, LONG, encoder_kinds={"kind": "performer"}),
 }
 WAYS = {"f32": (), "bf16": ("--dtype=bf16",), "bf16, sm_90a": ("--dtype=bf16", "--gpu-arch=sm_90a"), "f16": ("--dtype=f16",)}
 CASES = [
     ("two lengths", "f32"), ("two lengths", "bf16"), ("lengths that are alike", "bf16, sm_90a"), ("lengths that are alike", "f16"),
     ("the target first", "f16"), ("masks of both", "f32"), ("both ways", "f32"), ("both ways", "bf16"), ("a source of 16", "f16"),
-    ("a target of 1", "bf16"),
+    ("a target of 1", "bf16"), ("slots of a memory", "f16"), ("slots of a memory", "bf16, sm_90a"), ("linear attention in front", "f32"),
 ]
 # A tile's end and one more of either, one token of both, and each the longer one.
 PAIRS = [(1, 1), (64, 33), (LONG, 10), (33, 1), (5, 64), (65, LONG)]
@@ -72,23 +72,9 @@ def test_an_item_that_is_no_number_is_its_own_affair(way, tmp_path):
         case.check({name: [results[name][number] for number in (0, 2)] for name in results}, items, wrong)
 
 
-def test_an_example_has_the_bits_of_its_own_program(tmp_path):
-    """A translator with masks of padding tokens, whose two lengths are alike."""
-    changed = {"width": 48, "heads": 3, "depth": 1, "vocab": 50}
-    settings = settings_of("transformer_base", changed)
-
-    def load(name, source, target, batch, *options):
-        words = (f"--set=src_len={source}", f"--set=tgt_len={target}", f"--set=batch={batch}", "--init=1", "--target=cuda-emulated", "--emit=lib", "-q")
-        run(HOVA, "compile", EXAMPLES / "transformer_base.json", *settings, *words, *options, "-o", tmp_path / f"{name}.so")
-        return hova.load(tmp_path / f"{name}.so")
-
-    program = load("ranged", "1..40", "1..40", "1..3")
-    random = np.random.default_rng(6)
-    for source, target, items in ((40, 9, 2), (1, 40, 3)):
-        fixed = load(f"fixed{source}", source, target, items, *JUDGE)
-        given = {tensor.name: draw(random, tensor) for tensor in fixed.inputs}
-        found, expected = program(given)["logits"], fixed(given)["logits"]
-        assert found.shape == expected.shape and found.tobytes() == expected.tobytes(), (source, target, items)
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_an_example_has_the_bits_of_its_own_program(name, tmp_path):
+    check_example(tmp_path, name, ("--target=cuda-emulated",), JUDGE)
 
 
 def test_a_driver_is_given_both_lengths_of_each_run(tmp_path):

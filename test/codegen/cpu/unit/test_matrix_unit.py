@@ -161,9 +161,11 @@ def test_an_item_does_not_depend_on_its_place(emulator, tmp_path):
 
 LENGTHS = {
     # Of many rows threads divide these.
-    "rows": (64, (1, 70), (1, 3), [(1, 1), (3, 1), (4, 1), (5, 3), (16, 1), (17, 2), (33, 1), (64, 2), (70, 3)]),
+    "rows": (64, (1, 70), (1, 3), [(1, 1), (3, 1), (4, 1), (5, 3), (16, 1), (17, 2), (33, 1), (64, 2), (70, 3)], {}),
     # Of few they divide columns, and a call has all rows of the run.
-    "columns": (128, (1, 30), (1, 2), [(1, 1), (2, 2), (5, 1), (15, 2), (16, 1), (30, 2)]),
+    "columns": (128, (1, 30), (1, 2), [(1, 1), (2, 2), (5, 1), (15, 2), (16, 1), (30, 2)], {}),
+    # Slots of a memory begin in any lane, within a pair of keys, and end with a step of the unit and behind it; channels are odd.
+    "slots": (66, (1, 70), (1, 2), [(1, 1), (2, 2), (27, 1), (28, 2), (59, 1), (64, 1), (69, 2)], {"memory": 5}),
 }
 
 
@@ -171,8 +173,8 @@ LENGTHS = {
 @pytest.mark.parametrize("divided", LENGTHS)
 def test_lengths_have_the_bits_of_their_programs(divided, emulator, tmp_path):
     """Those of a program for all of them: items side by side, on other threads."""
-    width, lengths, batches, runs = LENGTHS[divided]
-    description = {"parameters": {"length": 40, "batch": 2}, **block("length", width, 2, batch="batch")}
+    width, lengths, batches, runs, attention = LENGTHS[divided]
+    description = {"parameters": {"length": 40, "batch": 2}, **block("length", width, 2, batch="batch", **attention)}
     model = write(tmp_path, description)
     (tmp_path / "ranged").mkdir()
     sizes = [f"{name}={least}..{most}" for name, (least, most) in (("length", lengths), ("batch", batches))]
