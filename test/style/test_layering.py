@@ -433,6 +433,7 @@ NO_FIGURES = {
     "codegen/cpu/TileOps.h kLookupEntries": "what the operation is defined with",
     "codegen/cpu/lower/ProductRows.cpp kSecondLevel": "the number of a word of MLIR",
     "codegen/cpu/recipes/AttentionLayout.h kFixed": "blocks that BigBird is defined with",
+    "codegen/cpu/recipes/BlockProducts.cpp kParts": "digits of f32 by those of bf16",
     "codegen/cuda/HovaCudaDialect.cpp kMostSize": "a limit of an attribute",
     "codegen/cuda/HovaCudaDialect.cpp kMostStages": "a limit of an attribute",
     "codegen/cuda/lower/DeviceOperations.h kGlobalMemory": "the number of an address space of NVVM",

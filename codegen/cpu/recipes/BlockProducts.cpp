@@ -12,8 +12,10 @@
 #include "codegen/cpu/recipes/BlockProducts.h"
 #include "codegen/cpu/CpuFacts.h"
 #include "codegen/cpu/TileOps.h"
+#include "codegen/cpu/recipes/Transpose.h"
 #include "dialect/Shapes.h"
 #include "dialect/dense/DenseOps.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 
@@ -27,6 +29,10 @@ static constexpr int64_t kLines = kColumns / CpuFacts::lineElements;
 Expr unitHeightOf(const Expr &rows) {
   Expr tiles = (rows + (kRows - 1)) / kRows * 2;
   return (rows + (tiles - 1)) / tiles;
+}
+
+int64_t unitHeightOf(int64_t rows) {
+  return llvm::divideCeil(rows, llvm::divideCeil(rows, kRows) * 2);
 }
 
 UnitBlocks::UnitBlocks(const Expr &first, const Expr &rows, const Expr &height)
@@ -43,13 +49,13 @@ Expr UnitBlocks::skippedOf(const Expr &block) const {
   return before - min(before, rows - rowCount);
 }
 
-Verdict judgeUnitProduct(int64_t depth, int64_t columns) {
+Verdict judgeUnitProduct(int64_t depth, int64_t columns, StringRef inner) {
   struct Least {
     int64_t size;
     StringRef what;
     int64_t least;
   };
-  for (const Least &of : {Least{depth, "channels", MatrixUnit::depth},
+  for (const Least &of : {Least{depth, inner, MatrixUnit::depth},
                           Least{columns, "columns", kColumns}}) {
     if (of.size < of.least) {
       return Verdict::decline("products of " + Twine(of.size) + " " + of.what +
@@ -59,6 +65,15 @@ Verdict judgeUnitProduct(int64_t depth, int64_t columns) {
     }
   }
   return Verdict::fire("products are those of the matrix unit");
+}
+
+int64_t wholeSteps(int64_t steps) {
+  return llvm::alignTo(steps, MatrixUnit::depth);
+}
+
+Expr wholeSteps(const Expr &steps) {
+  return (steps + (MatrixUnit::depth - 1)) / MatrixUnit::depth *
+         MatrixUnit::depth;
 }
 
 /// Two blocks of sums: one is written while the other is read.
@@ -190,6 +205,171 @@ void emitUnitProduct(KernelEmitter &e, LinearOp op, Value weight,
     Expr count = dividesRows ? e.index(1)
                              : select(e.index(whole) < e.end * strips, 1, 0);
     product.emitStrips(e.index(whole), count, rest);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Sums over tokens
+//===----------------------------------------------------------------------===//
+
+void forEachPair(KernelEmitter &e, Expr count,
+                 llvm::function_ref<void(Expr, Expr, Expr)> body) {
+  Expr whole = count / 2;
+  e.forLoop("pairs", whole,
+            [&](Expr pair) { body(pair, pair * 2, pair * 2 + 1); });
+  e.forLoop("pairs", whole, (count + 1) / 2, 1,
+            [&](Expr pair) { body(pair, pair * 2, {}); });
+  e.forLoop("pairs", (count + 1) / 2, wholeSteps(count) / 2, 1,
+            [&](Expr pair) { body(pair, {}, {}); });
+}
+
+static VectorType wordsType(KernelEmitter &e) {
+  return VectorType::get({CpuFacts::registerLanes}, e.builder.getI32Type());
+}
+
+/// The columns of `chunk` of two tokens, as pairs.
+static Expr loadPairs(KernelEmitter &e, const MatrixPlace &place, Expr low,
+                      Expr high, const Chunk &chunk) {
+  Chunk at = chunk + place.position[1];
+  Expr first = e.loadAsStored(place.matrix, place.position[0] + low, at);
+  Expr second = high
+                    ? e.loadAsStored(place.matrix, place.position[0] + high, at)
+                    : Expr(0).in(e.builder, first.getType());
+  return e.compute<vector::BitCastOp>(
+      wordsType(e), e.compute<vector::InterleaveOp>(first, second));
+}
+
+void pairTokens(KernelEmitter &e, Value right, const MatrixPlace &place,
+                Expr count, int64_t valid) {
+  constexpr int64_t lanes = CpuFacts::registerLanes;
+  forEachPair(e, count, [&](Expr pair, Expr low, Expr high) {
+    for (int64_t column = 0; column < kColumns; column += lanes) {
+      Chunk chunk{e.index(column), lanes,
+                  std::clamp<int64_t>(valid - column, 0, lanes)};
+      Expr words = low && chunk.valid ? loadPairs(e, place, low, high, chunk)
+                                      : Expr(0).in(e.builder, wordsType(e));
+      e.store(words, right, pair, {chunk.column, lanes});
+    }
+  });
+}
+
+void turnTokens(KernelEmitter &e, Value left, const MatrixPlace &place,
+                Expr count, int64_t width) {
+  constexpr int64_t step = MatrixUnit::depth;
+  auto type = VectorType::get({step}, e.builder.getBF16Type());
+  e.forLoop("tokens", 0, count, step, [&](Expr token) {
+    auto placeOf = [&](int64_t i) { return min(token + i, count - 1); };
+    e.forEachChunk(width, kTransposed, [&](const Chunk &columns) {
+      Chunk chunk{columns.column, kTransposed, columns.valid};
+      transposeBlock(
+          e, kTransposed, chunk.valid,
+          [&](int64_t pair) {
+            return loadPairs(e, place, placeOf(2 * pair), placeOf(2 * pair + 1),
+                             chunk);
+          },
+          [&](Expr words, int64_t i) {
+            e.store(e.compute<vector::BitCastOp>(type, words), left,
+                    chunk.column + i, {token, step});
+          });
+    });
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Factors of f32
+//===----------------------------------------------------------------------===//
+
+/// Parts of a factor of f32: digits of bf16 are eight, its own 24.
+static constexpr int64_t kParts = 3;
+
+SplitFactor::SplitFactor(ScratchLayout &layout, ArrayRef<int64_t> shape,
+                         Type element) {
+  for (int64_t part = 0; part < kParts; ++part) {
+    parts.push_back(layout.take(shape, element));
+  }
+}
+
+SplitFactor SplitFactor::at(Expr row, Expr column) const {
+  SplitFactor moved = *this;
+  auto last = moved.place.end();
+  last[-2] = last[-2] + row;
+  last[-1] = last[-1] + column;
+  return moved;
+}
+
+/// The bits of a vector of f32 that are its leading digits as bf16, which
+/// never round up to infinity.
+static Expr leadingBits(KernelEmitter &e, Expr vector) {
+  auto type = cast<VectorType>(vector.getType());
+  Type words = VectorType::get(type.getShape(), e.builder.getI32Type());
+  Value mask = e.make<arith::ConstantOp>(
+      DenseElementsAttr::get(cast<VectorType>(words), int32_t(0xffff0000)));
+  return e.compute<arith::AndIOp>(e.compute<arith::BitcastOp>(words, vector),
+                                  mask);
+}
+
+/// `body(part, bits)` for each part of a vector of f32: its upper 16 bits are
+/// those of the part.
+static void forEachPart(KernelEmitter &e, Expr vector,
+                        llvm::function_ref<void(int64_t, Expr)> body) {
+  for (int64_t part = 0; part < kParts; ++part) {
+    Expr bits = leadingBits(e, vector);
+    body(part, bits);
+    vector = vector - e.compute<arith::BitcastOp>(vector.getType(), bits);
+  }
+}
+
+void SplitFactor::store(KernelEmitter &e, Expr vector, Expr row,
+                        Expr column) const {
+  auto type = cast<VectorType>(vector.getType());
+  Type narrow = VectorType::get(type.getShape(), e.builder.getBF16Type());
+  forEachPart(e, vector, [&](int64_t part, Expr bits) {
+    // Nothing is rounded.
+    Expr digits = e.compute<arith::TruncFOp>(
+        narrow, e.compute<arith::BitcastOp>(type, bits));
+    e.store(digits, parts[part], row, {column, type.getDimSize(0)});
+  });
+}
+
+void SplitFactor::storePairs(KernelEmitter &e, Expr low, Expr high, Expr row,
+                             Expr column) const {
+  VectorType words = wordsType(e);
+  SmallVector<Expr, kParts> pairs(kParts, Expr(0).in(e.builder, words));
+  auto splat = [&](int32_t number) {
+    return e.compute<arith::ConstantOp>(DenseElementsAttr::get(words, number));
+  };
+  if (low) {
+    forEachPart(e, low, [&](int64_t part, Expr bits) {
+      pairs[part] = e.compute<arith::ShRUIOp>(bits, splat(16));
+    });
+  }
+  if (high) {
+    forEachPart(e, high, [&](int64_t part, Expr bits) {
+      pairs[part] = e.compute<arith::OrIOp>(pairs[part], bits);
+    });
+  }
+  for (auto [matrix, pair] : llvm::zip_equal(parts, pairs)) {
+    e.store(pair, matrix, row, {column, CpuFacts::registerLanes});
+  }
+}
+
+void multiplySplit(KernelEmitter &e, const MatrixPlace &sums,
+                   const SplitFactor &left, const SplitFactor &right, Expr rows,
+                   Expr height, Expr depth) {
+  // A part has 2^-8 of the one before, and their product what both have.
+  bool isAdded = false;
+  for (int64_t order = kParts - 1; order >= 0; --order) {
+    for (auto [i, of] : llvm::enumerate(left.parts)) {
+      int64_t j = order - int64_t(i);
+      if (j < 0 || j >= int64_t(right.parts.size())) {
+        continue;
+      }
+      e.make<BlockProductOp>(sums.matrix, e.valuesOf(sums.position), of,
+                             e.valuesOf(left.place), right.parts[j],
+                             e.valuesOf(right.place), rows, height, depth,
+                             kColumns, isAdded);
+      isAdded = true;
+    }
   }
 }
 

@@ -178,7 +178,9 @@ struct AssignCpuSchedulePass final
       auto recipe = dyn_cast<CpuRecipeOpInterface>(first);
       schedule.pairs = bf16 && recipe && recipe.canMultiplyPairs();
       schedule.matrixUnit = facts.hasUnit && judgeUnit(kernel);
-      if (schedule.matrixUnit) {
+      if (schedule.matrixUnit && schedule.pairs) {
+        // All products of an attention by pairs are the unit's, and those of
+        // others are vectors' too, whose tiles are of registers.
         schedule.tileRows = MatrixUnit::blockRows;
       }
       if (schedule.pairs) {
