@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "codegen/cpu/recipes/FeatureRows.h"
+#include "codegen/cpu/CpuFacts.h"
 #include "codegen/cpu/TileOps.h"
 #include "codegen/cpu/recipes/ProductPanels.h"
 #include "codegen/cpu/recipes/RowBlocks.h"
@@ -93,11 +94,18 @@ void KeyMask::write(const TokenBlock &block, const BlockLength &length) {
 void FeatureRows::emitProducts(Expr first, Expr head,
                                const BlockLength &length) {
   Expr left = head * sizes.keyWidth;
+  bool usesUnit = sizes.usesUnit && weight;
+  if (usesUnit) {
+    emitUnitProducts(first, left, length);
+  }
   auto emitTiles = [&](Expr row, int64_t height) {
     Expr from = first + row;
     if (sizes.hasExponentials()) {
       Expr halves = computeHalfNorms(from, left, height);
       e.store(halves, halfNorms, {row, 0, height});
+    }
+    if (usesUnit) {
+      return;
     }
     forEachTileColumn(e, sizes.count, [&](const Chunk &at) {
       e.store(computeTile(from, left, height, at), rows, {row, height, at});
@@ -134,13 +142,111 @@ Expr FeatureRows::computeTile(Expr row, Expr left, int64_t height,
   } else {
     tile = e.load(source, {row, height, at + left});
   }
-  double factor =
-      sizes.scale * (sizes.hasExponentials() ? llvm::numbers::log2e : 1);
-  if (factor != 1) {
-    tile = tile * factor;
-  }
+  double factor = productFactor();
+  return rectified(factor != 1 ? tile * factor : tile);
+}
+
+/// A tile of products times their factor, as it stands in the rows.
+Expr FeatureRows::rectified(Expr tile) {
   // NaN is not less: it stays, where a maximum would lose it.
   return sizes.hasExponentials() ? tile : select(tile < 0, 0, tile) + sizes.eps;
+}
+
+//===----------------------------------------------------------------------===//
+// Products by the matrix unit
+//===----------------------------------------------------------------------===//
+
+UnitFeatures::UnitFeatures(const FeatureSizes &sizes, ScratchLayout &layout,
+                           int64_t rows, Operation *op)
+    : mostRows(sizes.block),
+      depth(sizes.keyWidth / MatrixUnit::depth * MatrixUnit::depth) {
+  if (!sizes.usesUnit) {
+    return;
+  }
+  Builder b(op->getContext());
+  height = unitHeightOf(std::max(rows, sizes.block));
+  mostRows = std::max(sizes.block, height);
+  weight =
+      SplitFactor(layout, {depth / 2, wholeSteps(sizes.count)}, b.getI32Type());
+  bool hasFew = std::min(sizes.block, sizes.last) < height;
+  bool isOfAnyLength = SequenceRanges::ofTokens(op).has_value();
+  copied = layout.take({isOfAnyLength ? mostRows
+                        : hasFew      ? height
+                                      : 0,
+                        paddedStride(sizes.keyWidth, 2)},
+                       b.getBF16Type());
+}
+
+void FeatureRows::splitWeight() {
+  if (!sizes.usesUnit || !weight) {
+    return;
+  }
+  constexpr int64_t lanes = CpuFacts::registerLanes;
+  e.forLoop("channels", unit.depth / 2, [&](Expr pair) {
+    e.forEachChunk(sizes.count, lanes, [&](const Chunk &at) {
+      auto load = [&](Expr channel) {
+        return e.load(placeInPanels(weight, channel, at.column), lanes,
+                      e.laneMask(lanes, at.valid)) *
+               productFactor();
+      };
+      unit.weight.storePairs(e, load(pair * 2), load(pair * 2 + 1), pair,
+                             at.column);
+    });
+    // Columns that only fill the last block.
+    int64_t from = llvm::alignTo(sizes.count, lanes);
+    for (; from < wholeSteps(sizes.count); from += lanes) {
+      unit.weight.storePairs(e, {}, {}, pair, from);
+    }
+  });
+}
+
+/// The tokens of the block as a left operand: where there may be fewer than a
+/// tile has rows, a copy, behind which as many may be read.
+MatrixPlace FeatureRows::unitTokens(Expr row, Expr left,
+                                    const BlockLength &length) {
+  if (length.known && *length.known >= unit.height) {
+    return {source, {row, left}};
+  }
+  e.forLoop("tokens", length.count, [&](Expr i) {
+    e.forEachChunk(sizes.keyWidth, MatrixUnit::depth, [&](const Chunk &at) {
+      e.store(e.loadAsStored(source, row + i, at + left), unit.copied, i, at);
+    });
+  });
+  return {unit.copied, {0, 0}};
+}
+
+/// 32 columns of all tokens at a time: those of the weight stay in the
+/// first-level cache.
+void FeatureRows::emitUnitProducts(Expr first, Expr left,
+                                   const BlockLength &length) {
+  constexpr int64_t columns = MatrixUnit::blockColumns;
+  MatrixPlace tokens = unitTokens(first, left, length);
+  UnitBlocks blocks(0, max(length.count, unit.height), unit.height);
+  e.forLoop("columns", 0, wholeSteps(sizes.count), columns, [&](Expr column) {
+    e.forLoop("blocks", blocks.count, [&](Expr block) {
+      Expr row = blocks.firstOf(block);
+      multiplySplit(e, {rows, {row, column}}, SplitFactor(tokens).at(row, 0),
+                    unit.weight.at(0, column), blocks.rowCount, unit.height,
+                    unit.depth);
+    });
+  });
+  int64_t rest = sizes.keyWidth - unit.depth;
+  if (!rest && sizes.hasExponentials()) {
+    return;
+  }
+  e.forLoop("tokens", length.count, [&](Expr i) {
+    forEachTileColumn(e, sizes.count, [&](const Chunk &at) {
+      TilePlace place(i, 1, {at.column, at.lanes});
+      Expr tile = e.load(rows, place);
+      if (rest) {
+        Expr more =
+            e.multiply(place, {source, {first + i, left + unit.depth}},
+                       placeInPanels(weight, unit.depth, at.column), rest);
+        tile = fma(more, Expr(productFactor()), tile);
+      }
+      e.store(rectified(tile), rows, {i, 1, at});
+    });
+  });
 }
 
 //===----------------------------------------------------------------------===//

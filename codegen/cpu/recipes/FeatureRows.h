@@ -6,11 +6,16 @@
 // features are tiles; maxima, exponentials and sums then work row by row.
 // Exponents are of base two, change of base and scale being one factor of the
 // products.
+//
+// By a matrix unit for bf16, tokens are factors as they are. The weight, and
+// features where they are factors, are f32 and stay so: they are three factors
+// each (SplitFactor).
 
 #ifndef HOVA_CODEGEN_CPU_RECIPES_FEATUREROWS_H
 #define HOVA_CODEGEN_CPU_RECIPES_FEATUREROWS_H
 
 #include "codegen/cpu/Recipe.h"
+#include "codegen/cpu/recipes/BlockProducts.h"
 #include "codegen/cpu/recipes/KernelEmitter.h"
 #include "dialect/Shapes.h"
 #include "dialect/linear_attention/LinearAttentionOps.h"
@@ -21,7 +26,8 @@ namespace hova {
 /// What an operation on features is asked to compute.
 struct FeatureSizes {
   template <typename OpT>
-  FeatureSizes(OpT op, mlir::Value tokens, mlir::Value summary)
+  FeatureSizes(OpT op, mlir::Value tokens, mlir::Value summary,
+               const CpuSchedule &schedule)
       : ofTokens(tokens), map(op.getMap()), heads(op.getHeads()),
         tokens(shapeOf(tokens)[1]), keyWidth(shapeOf(tokens)[2] / heads),
         valueWidth(shapeOf(summary)[4] - 1),
@@ -31,8 +37,10 @@ struct FeatureSizes {
         block(std::min<int64_t>(op.getBlock(), this->tokens)),
         blocks(llvm::divideCeil(this->tokens, block)),
         last(this->tokens - (blocks - 1) * block),
+        usesUnit(schedule.matrixUnit && isFired(judgeUnit(op))),
         // A column more: what the sum of the plain values is multiplied with.
-        stride(paddedStride(count + 1, 4)) {}
+        stride(paddedStride(
+            std::max(count + 1, usesUnit ? wholeSteps(count) : 0), 4)) {}
 
   mlir::Value ofTokens; ///< queries or keys
   FeatureMap map;
@@ -40,7 +48,25 @@ struct FeatureSizes {
   int64_t count; ///< features
   double scale, eps;
   int64_t block, blocks, last; ///< tokens of a block and of the last
+  bool usesUnit;               ///< whether products are those of a matrix unit
   int64_t stride;              ///< of rows in scratch
+
+  /// Whether the products pay on the matrix unit; nothing where what they
+  /// multiply with f32 is not of bf16.
+  template <typename OpT> std::optional<Verdict> judgeUnit(OpT op) const {
+    for (mlir::Value operand : op->getOperands()) {
+      // Beside tokens there are masks, sums and the weight.
+      bool isOther =
+          operand == op.getFeatures() || shapeOf(operand).size() != 3;
+      if (!isOther && !mlir::getElementTypeOrSelf(operand).isBF16()) {
+        return std::nullopt;
+      }
+    }
+    Verdict products = judgeUnitProduct(count, valueWidth, "features");
+    return op.getFeatures() && products.fired
+               ? judgeUnitProduct(keyWidth, count)
+               : products;
+  }
 
   bool hasMaximum() const { return map == FeatureMap::softmax; }
   bool hasExponentials() const { return map != FeatureMap::relu; }
@@ -51,6 +77,11 @@ struct FeatureSizes {
   /// What is added to exponents, of base two, that are relative to no maximum.
   double shift() const {
     return -llvm::numbers::log2e * featureExponentShift(map, count);
+  }
+
+private:
+  static bool isFired(const std::optional<Verdict> &verdict) {
+    return verdict && verdict->fired;
   }
 };
 
@@ -106,6 +137,22 @@ private:
   mlir::Value ones, bytes;
 };
 
+/// What the products of features by the matrix unit read, in scratch; null
+/// without it.
+struct UnitFeatures {
+  /// `rows` is the most that a left operand of the kernel has, of which a
+  /// block of tokens is one.
+  UnitFeatures(const FeatureSizes &sizes, ScratchLayout &layout, int64_t rows,
+               mlir::Operation *op);
+
+  int64_t height = 0; ///< rows of a tile
+  int64_t mostRows;   ///< of a block of tokens and the tiles that compute it
+  int64_t depth;      ///< channels of a head, as far as they are whole steps
+  SplitFactor weight; ///< times the factor of products, as pairs
+  /// Tokens that are fewer than a tile has rows, or any number.
+  mlir::Value copied;
+};
+
 class FeatureRows {
 public:
   struct Scratch {
@@ -123,12 +170,17 @@ public:
   /// `tokens` is the operand that has heads, null if there are no rows;
   /// `weight` null or that of the features.
   FeatureRows(KernelEmitter &e, const FeatureSizes &sizes,
-              const Scratch &scratch, mlir::Value tokens, mlir::Value weight)
+              const Scratch &scratch, mlir::Value tokens, mlir::Value weight,
+              const UnitFeatures &unit)
       : rows(scratch.rows), e(e), sizes(sizes), halfNorms(scratch.halfNorms),
-        source(tokens ? e.buffer(tokens) : tokens), weight(weight) {}
+        source(tokens ? e.buffer(tokens) : tokens), weight(weight), unit(unit) {
+  }
 
   /// The features [block][stride].
   const mlir::Value rows;
+
+  /// Makes the weight factors of the matrix unit, once for all blocks.
+  void splitWeight();
 
   /// Rows 0 to `length` from row `first` of the operand: what exponents are
   /// made of, or rectified features, which are final.
@@ -158,6 +210,12 @@ private:
   using Kind = mlir::vector::CombiningKind;
   Expr computeHalfNorms(Expr row, Expr left, int64_t height);
   Expr computeTile(Expr row, Expr left, int64_t height, const Chunk &at);
+  double productFactor() const {
+    return sizes.scale * (sizes.hasExponentials() ? llvm::numbers::log2e : 1);
+  }
+  Expr rectified(Expr tile);
+  MatrixPlace unitTokens(Expr row, Expr left, const BlockLength &length);
+  void emitUnitProducts(Expr first, Expr left, const BlockLength &length);
   Expr reduce(Kind kind, Expr i, int64_t width, mlir::Value factors = {});
   void rewrite(Expr i, int64_t width, mlir::Value from, Expr j,
                llvm::function_ref<Expr(Expr)> body);
@@ -165,15 +223,21 @@ private:
   KernelEmitter &e;
   const FeatureSizes &sizes;
   const mlir::Value halfNorms, source, weight;
+  const UnitFeatures &unit;
 };
 
-/// Of an operation that multiplies tokens with a table, `getFeatures`.
-template <typename OpT, auto emit, auto scratch>
+/// Of an operation that multiplies tokens with a table, `getFeatures`. `judge`
+/// says whether by the matrix unit.
+template <typename OpT, auto emit, auto scratch, auto judge>
 struct FeatureRecipe
-    : StoringCpuRecipe<FeatureRecipe<OpT, emit, scratch>, OpT, emit, scratch> {
+    : StoringCpuRecipe<FeatureRecipe<OpT, emit, scratch, judge>, OpT, emit,
+                       scratch> {
   OperandReads getReads(mlir::Operation *op, unsigned index) const {
     bool isTable = op->getOperand(index) == llvm::cast<OpT>(op).getFeatures();
     return isTable ? OperandReads::packed : OperandReads::rows;
+  }
+  std::optional<Verdict> judgeUnit(mlir::Operation *op) const {
+    return judge(llvm::cast<OpT>(op));
   }
 };
 

@@ -22,6 +22,9 @@
 // where c_j is the largest exponent up to key j, e_j the exponentials of key j
 // relative to it, and peak that of the blocks before. No key after i has a part
 // in row i: its score is replaced by zero, whatever it is.
+//
+// By a matrix unit S and F are three factors each; what is left of the features
+// to whole steps, and of softmax the plain values, are added in vectors.
 
 #include "codegen/cpu/recipes/FeatureRows.h"
 #include "codegen/cpu/recipes/ProductPanels.h"
@@ -52,13 +55,14 @@ struct SummaryAttentionScratch {
   const CpuSchedule &schedule;
   ScratchLayout layout;
 
-  FeatureSizes sizes{op, op.getQuery(), op.getSummary()};
+  FeatureSizes sizes{op, op.getQuery(), op.getSummary(), schedule};
   bool isCausal = op.getKey() != nullptr;
   /// Rows of the merged sums: the features, and of softmax the plain values.
   int64_t depth = sizes.count + (sizes.hasMaximum() ? 1 : 0);
   int64_t tileColumns = schedule.tileColumns;
   int64_t paddedTokens = llvm::alignTo(sizes.block, tileColumns);
 
+  UnitFeatures unit{sizes, layout, /*rows=*/1, op};
   FeatureRows::Scratch queryRows{sizes, layout};
   /// Keys of a block that are any number are transposed by so many at once.
   int64_t moreKeys = SequenceRanges::ofTokens(op)
@@ -83,13 +87,24 @@ struct SummaryAttentionScratch {
                              paddedStride(paddedTokens, 4)});
   /// The features of one query as they were.
   Value saved = takeCausal({1, sizes.stride});
+  // By the unit: factors of the results, merged sums as pairs and features of a
+  // block of rows, as far as these are whole steps; and sums of products.
+  int64_t unitDepth =
+      sizes.usesUnit ? depth / MatrixUnit::depth * MatrixUnit::depth : 0;
+  SplitFactor statePairs{layout,
+                         {unitDepth / 2, wholeSteps(sizes.valueWidth)},
+                         Builder(op.getContext()).getI32Type()};
+  SplitFactor unitQueries{layout,
+                          {2 * unit.height, paddedStride(unitDepth, 2)},
+                          Builder(op.getContext()).getBF16Type()};
+  Value unitSums = layout.take({2 * unit.height, MatrixUnit::blockColumns});
 };
 
 struct SummaryAttentionEmitter : SummaryAttentionScratch {
   KernelEmitter &e;
   Value weight;
-  FeatureRows queries{e, sizes, queryRows, op.getQuery(), weight};
-  FeatureRows keys{e, sizes, keyRows, op.getKey(), weight};
+  FeatureRows queries{e, sizes, queryRows, op.getQuery(), weight, unit};
+  FeatureRows keys{e, sizes, keyRows, op.getKey(), weight, unit};
   KeyMask mask{e, valid, op.getKeyValid()};
   Value slots = e.buffer(op.getSummary()), result = e.buffer(op.getResult());
   // Of the current unit.
@@ -97,6 +112,7 @@ struct SummaryAttentionEmitter : SummaryAttentionScratch {
   Expr keyHead = {};
 
   void emit() {
+    queries.splitWeight();
     e.forLoop("query_block", e.begin, e.end, 1, [&](Expr unit) {
       block = tokenBlockOf(e, unit, sizes);
       keyHead = block.head / op.getGroup();
@@ -135,6 +151,27 @@ struct SummaryAttentionEmitter : SummaryAttentionScratch {
     }
     e.forLoop("token_block", from, to, 1,
               [&](Expr slot) { mergeSlot(firstSlot + slot); });
+    if (unitDepth) {
+      e.ifThen(isNew | (from < to), [&] { splitState(); });
+    }
+  }
+
+  /// The merged sums as a right factor of the unit.
+  void splitState() {
+    constexpr int64_t lanes = CpuFacts::registerLanes;
+    int64_t width = sizes.valueWidth;
+    e.forLoop("features", unitDepth / 2, [&](Expr pair) {
+      e.forEachChunk(width, lanes, [&](const Chunk &values) {
+        Chunk at{values.column, lanes, values.valid};
+        statePairs.storePairs(e, e.load(state, pair * 2, at),
+                              e.load(state, pair * 2 + 1, at), pair, at.column);
+      });
+      // Columns that only fill the last block.
+      int64_t from = llvm::alignTo(width, lanes);
+      if (from < wholeSteps(width)) {
+        statePairs.storePairs(e, {}, {}, pair, from);
+      }
+    });
   }
 
   void clearRow(Value matrix, Expr row, int64_t width) {
@@ -193,9 +230,46 @@ struct SummaryAttentionEmitter : SummaryAttentionScratch {
           i, [&] { return queries.dot(i, ones, depth); },
           [&](Expr factor) { queries.enlarge(i, factor, queries.rows, i); });
     });
+    if (unitDepth) {
+      return emitUnitResults(tokens);
+    }
     forEachTokenRows(e, "queries", tokens, [&](Expr row, int64_t height) {
       emitResults(row, height, {});
     });
+  }
+
+  void emitUnitResults(const BlockLength &tokens) {
+    UnitBlocks blocks(0, max(tokens.count, unit.height), unit.height);
+    e.forLoop("blocks", blocks.count, [&](Expr number) {
+      Expr first = blocks.firstOf(number);
+      e.forLoop("queries", blocks.rowCount, [&](Expr i) {
+        e.forEachChunk(unitDepth, MatrixUnit::depth, [&](const Chunk &at) {
+          unitQueries.store(e, e.load(queries.rows, first + i, at), i,
+                            at.column);
+        });
+      });
+      e.forEachChunk(
+          sizes.valueWidth, MatrixUnit::blockColumns, [&](const Chunk &at) {
+            multiplySplit(e, {unitSums, {0, 0}}, unitQueries,
+                          statePairs.at(0, at.column), blocks.rowCount,
+                          unit.height, unitDepth);
+            // Rows behind the last query, which fill a tile, are of no use.
+            e.forLoop("queries", blocks.skippedOf(number),
+                      min(blocks.rowCount, tokens.count), 1,
+                      [&](Expr i) { storeUnitResult(i, first + i, at); });
+          });
+    });
+  }
+
+  /// Row `i` of the sums, of query `row` of the block.
+  void storeUnitResult(Expr i, Expr row, const Chunk &at) {
+    Expr sum = e.load(unitSums, TilePlace(i, 0, 1, at.lanes));
+    if (unitDepth < depth) {
+      sum = e.multiply({row, 1, at}, {queries.rows, {row, unitDepth}},
+                       {state, {unitDepth, at.column}}, depth - unitDepth, sum);
+    }
+    e.store(sum * e.load(inverse, {row, 0}), result,
+            {block.row + row, 1, at + block.head * sizes.valueWidth});
   }
 
   void emitQueryFeatures(Expr i) {
@@ -420,9 +494,15 @@ static LogicalResult emit(KernelEmitter &e, SummaryAttentionOp op) {
   return success();
 }
 
+static std::optional<Verdict> judgeUnit(SummaryAttentionOp op) {
+  return FeatureSizes(op, op.getQuery(), op.getSummary(), CpuSchedule())
+      .judgeUnit(op);
+}
+
 void attachSummaryAttentionRecipe(MLIRContext &context) {
   SummaryAttentionOp::attachInterface<
-      FeatureRecipe<SummaryAttentionOp, emit, scratchBytes>>(context);
+      FeatureRecipe<SummaryAttentionOp, emit, scratchBytes, judgeUnit>>(
+      context);
 }
 
 } // namespace hova

@@ -117,6 +117,17 @@ MODELS = {
     "shared keys": block(48, 128, 4, key_value_heads=2),
     "a memory": block(41, 64, 2, memory=7),
     "blocks of keys": block(256, 64, 2, batch=1, kind="bigbird", block_size=32, random_blocks=1),
+    "projected keys": block(101, 128, 2, kind="linformer", projected_tokens=40),
+    "few projected keys": block(64, 66, 2, batch=3, kind="linformer", projected_tokens=5),
+    "a performer": block(130, 128, 2, kind="performer", features=96),
+    "a performer of the relu": block(100, 128, 2, kind="performer", kernel="relu", features=64),
+    "a performer of exp": block(99, 80, 2, kind="performer", kernel="exp", features=50),
+    "a performer of few tokens": block(5, 64, 2, batch=3, kind="performer", features=32),
+    "a causal performer": block(130, 128, 2, kind="performer", features=64, causal=True),
+    "a causal performer of exp": block(40, 80, 2, kind="performer", kernel="exp", features=33, causal=True),
+    "a performer with shared keys": block(110, 128, 4, kind="performer", features=64, key_value_heads=2),
+    "horizontal attention": block(77, 128, 2, horizontal=True),
+    "horizontal attention of 40 channels": block(21, 80, 2, horizontal=True),
 }
 
 
@@ -161,20 +172,29 @@ def test_an_item_does_not_depend_on_its_place(emulator, tmp_path):
 
 LENGTHS = {
     # Of many rows threads divide these.
-    "rows": (64, (1, 70), (1, 3), [(1, 1), (3, 1), (4, 1), (5, 3), (16, 1), (17, 2), (33, 1), (64, 2), (70, 3)], {}),
+    "rows": (64, (1, 70), (1, 3), [(1, 1), (3, 1), (4, 1), (5, 3), (16, 1), (17, 2), (33, 1), (64, 2), (70, 3)]),
     # Of few they divide columns, and a call has all rows of the run.
-    "columns": (128, (1, 30), (1, 2), [(1, 1), (2, 2), (5, 1), (15, 2), (16, 1), (30, 2)], {}),
+    "columns": (128, (1, 30), (1, 2), [(1, 1), (2, 2), (5, 1), (15, 2), (16, 1), (30, 2)]),
     # Slots of a memory begin in any lane, within a pair of keys, and end with a step of the unit and behind it; channels are odd.
-    "slots": (66, (1, 70), (1, 2), [(1, 1), (2, 2), (27, 1), (28, 2), (59, 1), (64, 1), (69, 2)], {"memory": 5}),
+    "slots": (66, (1, 70), (1, 2), [(1, 1), (2, 2), (27, 1), (28, 2), (59, 1), (64, 1), (69, 2)]),
+    # Sums over keys are those of blocks of 98 tokens.
+    "blocks": (64, (1, 210), (1, 2), [(1, 1), (40, 2), (98, 1), (99, 2), (130, 1), (200, 2)]),
+}
+KINDS = {
+    "softmax": ({}, ("rows", "columns")),
+    "slots of a memory": ({"memory": 5}, ("slots",)),
+    "a performer": ({"kind": "performer", "features": 40}, ("blocks",)),
+    "a causal performer": ({"kind": "performer", "features": 40, "causal": True}, ("blocks",)),
+    "horizontal attention": ({"horizontal": True}, ("rows",)),
 }
 
 
 @needs_vectors
-@pytest.mark.parametrize("divided", LENGTHS)
-def test_lengths_have_the_bits_of_their_programs(divided, emulator, tmp_path):
+@pytest.mark.parametrize(("kind", "divided"), [(kind, divided) for kind, (_, all) in KINDS.items() for divided in all])
+def test_lengths_have_the_bits_of_their_programs(kind, divided, emulator, tmp_path):
     """Those of a program for all of them: items side by side, on other threads."""
-    width, lengths, batches, runs, attention = LENGTHS[divided]
-    description = {"parameters": {"length": 40, "batch": 2}, **block("length", width, 2, batch="batch", **attention)}
+    width, lengths, batches, runs = LENGTHS[divided]
+    description = {"parameters": {"length": 40, "batch": 2}, **block("length", width, 2, batch="batch", **KINDS[kind][0])}
     model = write(tmp_path, description)
     (tmp_path / "ranged").mkdir()
     sizes = [f"{name}={least}..{most}" for name, (least, most) in (("length", lengths), ("batch", batches))]
@@ -199,6 +219,48 @@ def test_a_height_is_that_of_the_rows_of_the_run(tmp_path):
     module = text_of("mlir", write(tmp_path, description), "--set", "length=1..64", "--stop-after=tile")
     (height,) = re.findall(r"hova_cpu.block_product .* by (%\w+) depth", module)
     assert f"{height} = arith.divui" in module and "column_strip" in module
+
+
+# ===-----------------------------------------------------------------------=== #
+# Factors of f32
+# ===-----------------------------------------------------------------------=== #
+
+
+def performer_alone(folder, width, count, tokens, words):
+    """A program of linear attention alone, whose result is f32: the output of the layer is cut off behind it."""
+    layer = {"name": "a", "op": "multi_head_attention", "query": "q", "key": "k", "value": "v", "heads": 1, "kind": "performer", "features": count, **words}
+    description = {"inputs": {name: {"shape": [2, tokens, width]} for name in "qkv"}, "layers": [layer], "outputs": {"y": "a"}}
+    module = text_of("mlir", write(folder, description), "--stop-after=import")
+    alone = re.sub(r"return %a\.output\b", "return %a", module)
+    assert alone != module
+    path = folder / "alone.mlir"
+    path.write_text(alone)
+    return path
+
+
+@needs_vectors
+@pytest.mark.parametrize("causal", (False, True))
+@pytest.mark.parametrize(("width", "count"), ((64, 96), (80, 50)))
+def test_factors_of_f32_are_not_rounded(width, count, causal, emulator, tmp_path):
+    """Of tokens of bf16: the weight of the features, the features and their sums keep 24 digits."""
+    tokens, random = 130, np.random.default_rng(3)
+    model = performer_alone(tmp_path, width, count, tokens, {"kernel": "relu", "causal": causal})
+    w = random.standard_normal((count, width)).astype(np.float32)
+    names = ("query", "key", "value", "output")
+    same = {f"a.{name}.weight": np.eye(width, dtype=np.float32) for name in names}
+    none = {f"a.{name}.bias": np.zeros(width, np.float32) for name in names}
+    save_file({"a.features": w, **same, **none}, tmp_path / "w.safetensors")
+    # Integers are numbers of bf16.
+    inputs = {name: random.integers(-9, 10, (2, tokens, width)).astype(np.float32) for name in "qkv"}
+    words = [f"--input={name}={save(tmp_path, name, array)}" for name, array in inputs.items()]
+    program = Emulated(model, tmp_path, emulator, "--weights", tmp_path / "w.safetensors")
+    program.run(*words, f"--output-dir={tmp_path}")
+    q, k, v = (inputs[name].astype(np.float64) for name in "qkv")
+    weights = (np.maximum(q @ w.T, 0) + 1e-3) @ (np.maximum(k @ w.T, 0) + 1e-3).transpose(0, 2, 1)
+    if causal:
+        weights = np.tril(weights)
+    y = weights @ v / weights.sum(-1, keepdims=True)
+    assert np.abs(np.load(tmp_path / "y.npy") - y).max() <= 1e-6 * np.abs(y).max()
 
 
 # ===-----------------------------------------------------------------------=== #
