@@ -23,8 +23,11 @@
 // relative to it, and peak that of the blocks before. No key after i has a part
 // in row i: its score is replaced by zero, whatever it is.
 //
-// By a matrix unit S and F are three factors each; what is left of the features
-// to whole steps, and of softmax the plain values, are added in vectors.
+// By a matrix unit S and F are three factors each, and e_j as well; what is
+// left of the features to whole steps, and of softmax the plain values, are
+// added in vectors. There the scores of a whole causal block are computed
+// first, then the sums of its values in vectors, which are the smaller part,
+// and last F S.
 
 #include "codegen/cpu/recipes/FeatureRows.h"
 #include "codegen/cpu/recipes/ProductPanels.h"
@@ -82,9 +85,10 @@ struct SummaryAttentionScratch {
   Value packed = takeCausal({sizes.count, paddedTokens});
   Value peaks = takeCausal({1, paddedTokens});
   Value valid = takeCausal({1, paddedTokens});
-  /// Of a row block.
-  Value scores = takeCausal({std::min(schedule.tileRows, sizes.block),
-                             paddedStride(paddedTokens, 4)});
+  /// Of a row block; by the unit, of all.
+  Value scores = takeCausal(
+      {sizes.usesUnit ? sizes.block : std::min(schedule.tileRows, sizes.block),
+       paddedStride(paddedTokens, 4)});
   /// The features of one query as they were.
   Value saved = takeCausal({1, sizes.stride});
   // By the unit: factors of the results, merged sums as pairs and features of a
@@ -98,6 +102,15 @@ struct SummaryAttentionScratch {
                           {2 * unit.height, paddedStride(unitDepth, 2)},
                           Builder(op.getContext()).getBF16Type()};
   Value unitSums = layout.take({2 * unit.height, MatrixUnit::blockColumns});
+  // And of a causal block: features of keys as pairs, and sums of their values.
+  int64_t scoreDepth = isCausal && sizes.usesUnit
+                           ? sizes.count / MatrixUnit::depth * MatrixUnit::depth
+                           : 0;
+  SplitFactor keyPairs{layout,
+                       {scoreDepth / 2, paddedTokens},
+                       Builder(op.getContext()).getI32Type()};
+  Value valueSums = layout.take(
+      {scoreDepth ? sizes.block : 0, paddedStride(sizes.valueWidth, 4)});
 };
 
 struct SummaryAttentionEmitter : SummaryAttentionScratch {
@@ -223,7 +236,14 @@ struct SummaryAttentionEmitter : SummaryAttentionScratch {
     if (isCausal) {
       emitKeyFeatures(tokens);
       transposeKeys(tokens);
-      return emitCausalRows(tokens);
+      if (scoreDepth) {
+        emitUnitScores(tokens);
+      }
+      emitCausalRows(tokens);
+      if (unitDepth) {
+        emitUnitResults(tokens);
+      }
+      return;
     }
     e.forLoop("queries", tokens.count, [&](Expr i) {
       writeInverse(
@@ -242,12 +262,7 @@ struct SummaryAttentionEmitter : SummaryAttentionScratch {
     UnitBlocks blocks(0, max(tokens.count, unit.height), unit.height);
     e.forLoop("blocks", blocks.count, [&](Expr number) {
       Expr first = blocks.firstOf(number);
-      e.forLoop("queries", blocks.rowCount, [&](Expr i) {
-        e.forEachChunk(unitDepth, MatrixUnit::depth, [&](const Chunk &at) {
-          unitQueries.store(e, e.load(queries.rows, first + i, at), i,
-                            at.column);
-        });
-      });
+      splitQueries(first, blocks.rowCount, unitDepth);
       e.forEachChunk(
           sizes.valueWidth, MatrixUnit::blockColumns, [&](const Chunk &at) {
             multiplySplit(e, {unitSums, {0, 0}}, unitQueries,
@@ -261,12 +276,24 @@ struct SummaryAttentionEmitter : SummaryAttentionScratch {
     });
   }
 
+  /// The first `width` features of some queries as a left factor of the unit.
+  void splitQueries(Expr first, Expr count, int64_t width) {
+    e.forLoop("queries", count, [&](Expr i) {
+      e.forEachChunk(width, MatrixUnit::depth, [&](const Chunk &at) {
+        unitQueries.store(e, e.load(queries.rows, first + i, at), i, at.column);
+      });
+    });
+  }
+
   /// Row `i` of the sums, of query `row` of the block.
   void storeUnitResult(Expr i, Expr row, const Chunk &at) {
     Expr sum = e.load(unitSums, TilePlace(i, 0, 1, at.lanes));
     if (unitDepth < depth) {
       sum = e.multiply({row, 1, at}, {queries.rows, {row, unitDepth}},
                        {state, {unitDepth, at.column}}, depth - unitDepth, sum);
+    }
+    if (isCausal) {
+      sum = sum + e.load(valueSums, {row, 1, at});
     }
     e.store(sum * e.load(inverse, {row, 0}), result,
             {block.row + row, 1, at + block.head * sizes.valueWidth});
@@ -418,6 +445,43 @@ struct SummaryAttentionEmitter : SummaryAttentionScratch {
     });
   }
 
+  /// The scores of all queries, of the features that are whole steps.
+  void emitUnitScores(const BlockLength &tokens) {
+    constexpr int64_t lanes = CpuFacts::registerLanes;
+    e.forLoop("features", scoreDepth / 2, [&](Expr pair) {
+      e.forLoop("keys", 0, wholeSteps(tokens.count), lanes, [&](Expr key) {
+        keyPairs.storePairs(e, e.load(packed, pair * 2, {key, lanes}),
+                            e.load(packed, pair * 2 + 1, {key, lanes}), pair,
+                            key);
+      });
+    });
+    UnitBlocks blocks(0, max(tokens.count, unit.height), unit.height);
+    e.forLoop("blocks", blocks.count, [&](Expr number) {
+      Expr first = blocks.firstOf(number);
+      splitQueries(first, blocks.rowCount, scoreDepth);
+      e.forLoop("keys", 0, first + blocks.rowCount, MatrixUnit::blockColumns,
+                [&](Expr key) {
+                  multiplySplit(e, {scores, {first, key}}, unitQueries,
+                                keyPairs.at(0, key), blocks.rowCount,
+                                unit.height, scoreDepth);
+                });
+    });
+  }
+
+  /// Adds the features that are left to the unit's scores of a row block.
+  void addScoresOfRest(Expr row, int64_t height, Expr tiles) {
+    if (scoreDepth == sizes.count) {
+      return;
+    }
+    e.forLoop("tiles", tiles, [&](Expr tile) {
+      TilePlace place(row, tile * tileColumns, height, tileColumns);
+      Expr sum = e.multiply(place, {queries.rows, {row, scoreDepth}},
+                            {packed, {scoreDepth, place.column}},
+                            sizes.count - scoreDepth, e.load(scores, place));
+      e.store(sum, scores, place);
+    });
+  }
+
   /// A_ij for some keys j, from the products of features.
   Expr maskScores(Expr score, Expr query, const Chunk &at) {
     if (sizes.hasMaximum()) {
@@ -452,9 +516,14 @@ struct SummaryAttentionEmitter : SummaryAttentionScratch {
     auto emitRows = [&](Expr row, int64_t height) {
       Expr limit = row + height;
       Expr tiles = (limit + (tileColumns - 1)) / tileColumns;
-      emitScores(row, height, tiles, 0);
-      e.forLoop("queries", height, [&](Expr i) {
-        Expr query = row + i;
+      if (scoreDepth) {
+        addScoresOfRest(row, height, tiles);
+      } else {
+        emitScores(row, height, tiles, 0);
+      }
+      e.forLoop("queries", height, [&](Expr number) {
+        Expr query = row + number;
+        Expr i = scoreDepth ? query : number; // row of the scores
         if (canVanish()) {
           e.forEachChunk(sizes.count + 1, [&](const Chunk &at) {
             e.store(e.load(queries.rows, query, at), saved, 0, at);
@@ -467,9 +536,27 @@ struct SummaryAttentionEmitter : SummaryAttentionScratch {
               emitScores(query, 1, tiles, i);
             });
       });
-      emitResults(row, height, limit);
+      if (scoreDepth) {
+        sumValues(row, height, limit);
+      } else {
+        emitResults(row, height, limit);
+      }
     };
     forEachTokenRows(e, "queries", tokens, emitRows);
+  }
+
+  /// The sums of the values of the block's own keys, which `emitUnitResults`
+  /// reads.
+  void sumValues(Expr row, int64_t height, Expr limit) {
+    int64_t width = sizes.valueWidth;
+    forEachTileColumn(e, width, [&](const Chunk &at) {
+      TilePlace place(row, height, at);
+      Expr sum = e.multiply(
+          place, {scores, {row, 0}},
+          {e.buffer(op.getValue()), {block.row, keyHead * width + at.column}},
+          limit);
+      e.store(sum, valueSums, place);
+    });
   }
 };
 } // namespace
