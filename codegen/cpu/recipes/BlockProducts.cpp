@@ -218,7 +218,7 @@ void forEachPair(KernelEmitter &e, Expr count,
   e.forLoop("pairs", whole,
             [&](Expr pair) { body(pair, pair * 2, pair * 2 + 1); });
   e.forLoop("pairs", whole, (count + 1) / 2, 1,
-            [&](Expr pair) { body(pair, pair * 2, {}); });
+            [&](Expr pair) { body(pair, pair * 2, Expr()); });
   e.forLoop("pairs", (count + 1) / 2, wholeSteps(count) / 2, 1,
             [&](Expr pair) { body(pair, {}, {}); });
 }

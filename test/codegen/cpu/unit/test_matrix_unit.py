@@ -263,6 +263,33 @@ def test_factors_of_f32_are_not_rounded(width, count, causal, emulator, tmp_path
     assert np.abs(np.load(tmp_path / "y.npy") - y).max() <= 1e-6 * np.abs(y).max()
 
 
+def tiles(rows, depth, columns, height):
+    """Products of tiles of a block product of these sizes, by tiles of `height` rows."""
+    return 4 * -(-max(rows, height) // (2 * height)) * -(-depth // 32) * -(-columns // 32)
+
+
+@needs_vectors
+@pytest.mark.parametrize("causal", (False, True))
+def test_a_performer_has_as_many_products_as_parts_need(causal, emulator, tmp_path):
+    """Three for a factor of f32 and one of bf16, six for two of f32."""
+    width, count, tokens = 64, 96, 130
+    model = performer_alone(tmp_path, width, count, tokens, {"kernel": "relu", "causal": causal})
+    counts = Emulated(model, tmp_path, emulator).run("--threads=1", "--random-inputs=1")
+    # Rows of a kernel pass through it in even blocks of 256 at most.
+    linears = 3 * 2 * products(tokens, width, width)
+    queries = (98, 32) if causal else (65, 65)
+    height = 13 if causal else 11
+    features = sum(3 * tiles(rows, width, count, height) for rows in queries)
+    results = sum(6 * tiles(rows, count, width, height) for rows in queries)
+    keys = sum(3 * tiles(rows, width, count, 13) + 3 * tiles(width, rows, count, 13) for rows in (98, 32))
+    scores = 0
+    if causal:
+        features *= 2
+        firsts = [min(26 * number, 98 - 26) for number in range(4)], [0, 6]
+        scores = sum(6 * tiles(26, count, first + 26, 13) for block in firsts for first in block)
+    assert counts["tdpbf16ps"] == linears + 2 * (features + keys + scores + results)
+
+
 # ===-----------------------------------------------------------------------=== #
 # Code and reports, on any processor
 # ===-----------------------------------------------------------------------=== #
