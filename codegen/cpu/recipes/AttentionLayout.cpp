@@ -95,15 +95,14 @@ Verdict judgeUnit(AttentionOp op) {
     return scores;
   }
   int64_t values = shapeOf(op.getValue())[2] / op.countKeyHeads();
-  int64_t keys = shapeOf(op.getKey())[1] + op.getSlots();
   if (std::optional<int64_t> block = op.getBlock();
-      block && (*block % MatrixUnit::depth || keys % *block ||
-                values % MatrixUnit::blockColumns)) {
-    return Verdict::decline("blocks of " + Twine(*block) + " of " +
-                                Twine(keys) + " keys, with " + Twine(values) +
+      block &&
+      (*block % MatrixUnit::depth || values % MatrixUnit::blockColumns)) {
+    return Verdict::decline("blocks of " + Twine(*block) + " keys, with " +
+                                Twine(values) +
                                 " channels, are no whole steps of the matrix "
                                 "unit",
-                            "all are multiples of 32");
+                            "both are multiples of 32");
   }
   return judgeUnitProduct(MatrixUnit::depth, values);
 }
@@ -149,8 +148,8 @@ AttentionLayout::AttentionLayout(AttentionOp op, const CpuSchedule &schedule)
                             lineOfLanes);
   packedRows = llvm::divideCeil(keyWidth, interleave);
   valueRows = !pairs || !valueWidth ? 0
-              : hasUnit ? llvm::alignTo(columns, MatrixUnit::depth) / 2
-                        : llvm::divideCeil(columns, 2);
+              : hasUnit             ? llvm::alignTo(columns, unitStep()) / 2
+                                    : llvm::divideCeil(columns, 2);
   int64_t lanes = panels * panel + tailLanes;
   int64_t ofRow = blocks.size ? blocks.most * blocks.lanes : lanes;
   scoreStride = ofRow + 16;

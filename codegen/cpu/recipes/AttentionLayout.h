@@ -95,6 +95,10 @@ struct AttentionLayout {
   int64_t pooledColumns; ///< of sums of the values of blocks
   int64_t copiedQueries; ///< rows of queries that are copied
 
+  /// Keys that the values of the matrix unit's products are multiples of.
+  int64_t unitStep() const {
+    return blocks.size ? blocks.size : MatrixUnit::depth;
+  }
   ScoreExtents extents() const {
     return {batch, heads, queries, keys, columns};
   }

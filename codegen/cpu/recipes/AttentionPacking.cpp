@@ -221,14 +221,14 @@ void AttentionEmitter::packValues() {
   packZeros(layout.columns);
 }
 
-/// Zeros after the last of `columns` values, to a step of the matrix unit.
+/// Zeros after the last of `columns` values, to what the matrix unit reads.
 void AttentionEmitter::packZeros(Expr columns) {
   if (!layout.unitHeight) {
     return;
   }
   Expr first = (columns + 1) / 2;
-  Expr end = (columns + (MatrixUnit::depth - 1)) / MatrixUnit::depth *
-             (MatrixUnit::depth / 2);
+  int64_t step = layout.unitStep();
+  Expr end = (columns + (step - 1)) / step * (step / 2);
   auto type =
       VectorType::get({CpuFacts::registerLanes}, e.builder.getI32Type());
   e.forLoop("keys", first, end, 1, [&](Expr row) {

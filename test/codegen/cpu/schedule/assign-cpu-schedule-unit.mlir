@@ -94,7 +94,7 @@ func.func @main(%q: tensor<1x40x64xbf16>, %k: tensor<1x40x64xbf16>, %v: tensor<1
 
 // CHECK-LABEL: hova.kernel "blocks"
 // CHECK-NOT: matrix_unit
-// CHECK: hova.attention {{.*}}{fired = false, fires_if = "all are multiples of 32", why = "blocks of 16 of 80 keys, with 32 channels, are no whole steps of the matrix unit"}
+// CHECK: hova.attention {{.*}}{fired = false, fires_if = "both are multiples of 32", why = "blocks of 16 keys, with 32 channels, are no whole steps of the matrix unit"}
 func.func @main(%q: tensor<1x80x64xbf16>, %k: tensor<1x80x64xbf16>, %v: tensor<1x80x64xbf16>) -> tensor<1x80x64xbf16> {
   %out = hova.kernel "blocks" units<batch 1, head 2, query_block 5> (%q, %k, %v) {
   ^bb0(%q_: tensor<1x80x64xbf16>, %k_: tensor<1x80x64xbf16>, %v_: tensor<1x80x64xbf16>):

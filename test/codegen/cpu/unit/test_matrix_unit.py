@@ -117,6 +117,7 @@ MODELS = {
     "shared keys": block(48, 128, 4, key_value_heads=2),
     "a memory": block(41, 64, 2, memory=7),
     "blocks of keys": block(256, 64, 2, batch=1, kind="bigbird", block_size=32, random_blocks=1),
+    "a last block of few keys": block(201, 64, 2, kind="bigbird", block_size=64, random_blocks=1),
     "projected keys": block(101, 128, 2, kind="linformer", projected_tokens=40),
     "few projected keys": block(64, 66, 2, batch=3, kind="linformer", projected_tokens=5),
     "a performer": block(130, 128, 2, kind="performer", features=96),
