@@ -7,6 +7,7 @@ than those of the same level without the unit; and the same program on other thr
 import json
 import re
 import subprocess
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -310,9 +311,12 @@ def functions_of(assembly):
 
 
 @pytest.mark.parametrize("optimization", (0, 2))
-@pytest.mark.parametrize("name", ("minilm_l6", "tnt_s"))
-def test_no_tile_is_spilled(name, optimization):
-    assembly = text_of("asm", EXAMPLES / f"{name}.json", f"-O{optimization}")
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [("minilm_l6", ()), ("tnt_s", ()), ("lm", ("attention=performer", "depth=1")), ("lra", ("attention=linformer", "depth=1"))],
+)
+def test_no_tile_is_spilled(name, words, optimization):
+    assembly = text_of("asm", EXAMPLES / f"{name}.json", f"-O{optimization}", *(f"--set={word}" for word in words))
     assert "1024-byte" not in assembly
     found = 0
     for function, code in functions_of(assembly):
@@ -343,6 +347,15 @@ func.func private @kernel_two(%a: memref<64x64xbf16>, %b: memref<32x64xi32>, %s:
     ).stdout
     heights = set(re.findall(r"tilezero.internal\"\((%\w+),", lowered))
     assert len(heights) == 2
+
+
+@pytest.mark.parametrize("name", ("few projected keys", "a causal performer of exp", "horizontal attention of 40 channels"))
+def test_kernels_are_interpreted_where_the_processor_has_no_unit(name, tmp_path):
+    done = subprocess.run(
+        [HOVA, "verify", write(tmp_path, MODELS[name]), "--dtype=bf16", f"--march={LEVEL}"], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "were interpreted" in done.stderr or "amx" in Path("/proc/cpuinfo").read_text()
 
 
 def test_the_reason_is_reported(tmp_path):
