@@ -40,7 +40,8 @@ void CpuTarget::buildAssignPhase(PhaseBuilder &phase) const {
   phase.add(createAssignRowTablesPass());
   AssignCpuSchedulePassOptions schedule;
   schedule.avx512 = level.avx512;
-  schedule.bf16 = level.bf16;
+  // Keys and values are not packed for what is no faster.
+  schedule.bf16 = level.bf16 && !level.slowPairs;
   schedule.oneFma = level.oneFma;
   schedule.matrixUnit = level.matrixUnit;
   phase.add(createAssignCpuSchedulePass(schedule));
@@ -81,6 +82,7 @@ void CpuTarget::buildTargetPhase(PhaseBuilder &phase) const {
   phase.add(createLowerLaunchesPass(launches));
   LowerStoragePassOptions storage;
   storage.bf16 = level.bf16;
+  storage.slowPairs = level.slowPairs;
   // From here on function by function, so that they are lowered side by side.
   if (level.matrixUnit) {
     phase.add(createLowerBlockProductsPass());

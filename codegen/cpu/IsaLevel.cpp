@@ -181,6 +181,15 @@ static IsaLevel nativeLevel() {
   return level;
 }
 
+/// Whether the processor of a level has a matrix unit, also where the level
+/// itself does not use it. The rate of an instruction is a fact of the
+/// processor, not of the features that a system leaves.
+static bool processorHasUnit(const IsaLevel &level) {
+  SmallVector<StringRef> features = featuresOf(level.cpu);
+  StringRef(level.name).split(features, ':');
+  return is_contained(features, "amx-tile");
+}
+
 Expected<IsaLevel> resolveLevel(StringRef march) {
   Expected<IsaLevel> found =
       march == "native" ? nativeLevel() : namedLevel(march);
@@ -214,6 +223,7 @@ Expected<IsaLevel> resolveLevel(StringRef march) {
   level.bf16 = level.avx512 && has("avx512bf16");
   level.oneFma = level.avx512 && level.cpu == "znver4";
   level.matrixUnit = level.bf16 && has("amx-tile") && has("amx-bf16");
+  level.slowPairs = level.bf16 && !level.matrixUnit && processorHasUnit(level);
   return level;
 }
 
@@ -264,6 +274,7 @@ static IsaLevel withoutMatrixUnit(IsaLevel level) {
   level.features += "-amx-tile,-amx-bf16,-amx-int8";
   level.requirements &=
       ~(HOVA_CPU(AMXTILE) | HOVA_CPU(AMXBF16) | HOVA_CPU(AMXINT8));
+  level.slowPairs = level.matrixUnit;
   level.matrixUnit = false;
   return level;
 }

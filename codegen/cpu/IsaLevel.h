@@ -23,6 +23,9 @@ struct IsaLevel {
   bool bf16 = false;         ///< products of pairs of bf16 in one instruction
   bool oneFma = false;       ///< one FMA of 512 bits a cycle, not two
   bool matrixUnit = false;   ///< AMX: products of matrices of bf16
+  /// Whether multiply-adds of f32 are as fast as products of pairs of bf16, as
+  /// on processors that have a matrix unit for these.
+  bool slowPairs = false;
 };
 
 /// Resolves a level (`native`, `x86-64-v3`, `x86-64-v4`, `znver4`, ...).

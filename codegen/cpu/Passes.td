@@ -434,7 +434,7 @@ def LowerStoragePass : Pass<"hova-lower-storage", "::mlir::func::FuncOp"> {
     two registers are rounded by one `vcvtne2ps2bf16`, and other conversions
     stay; without it the halves of each pair are shifted and
     masked to f32 for two fused multiply-adds, and rounding is integer
-    arithmetic. The first lanes of a vector of 16-bit numbers are stored in
+    arithmetic. With `slow-pairs` dots are halves all the same. The first lanes of a vector of 16-bit numbers are stored in
     parts whose sizes are powers of two. Widening bf16 is a shift on every ISA level, and f16 has
     conversions on all of them (F16C).
 
@@ -454,6 +454,8 @@ def LowerStoragePass : Pass<"hova-lower-storage", "::mlir::func::FuncOp"> {
   }];
   let options = [
     Option<"bf16", "bf16", "bool", "true", "The ISA level has AVX512_BF16.">,
+    Option<"slowPairs", "slow-pairs", "bool", "false",
+           "Dots of pairs are shifts, masks and multiply-adds all the same: their instruction is no faster.">,
   ];
   let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::arith::ArithDialect",
       "::mlir::vector::VectorDialect"];

@@ -242,7 +242,7 @@ struct LowerStoragePass final : impl::LowerStoragePassBase<LowerStoragePass> {
   using Base::Base;
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
-    patterns.add<PairDotAsInstructions>(&getContext(), bf16);
+    patterns.add<PairDotAsInstructions>(&getContext(), bf16 && !slowPairs);
     patterns.add<FirstLanesInParts>(&getContext());
     if (bf16) {
       patterns.add<RoundingOfTwoRegisters>(&getContext());

@@ -76,6 +76,23 @@ TEST(IsaLevel, MatrixUnitIsAFeatureOfTheLevel) {
             0u);
 }
 
+TEST(IsaLevel, PairsAreSlowWhereAProcessorHasAMatrixUnitForThem) {
+  auto isSlow = [](llvm::StringRef march) {
+    return cantFail(resolveLevel(march)).slowPairs;
+  };
+  EXPECT_TRUE(isSlow("sapphirerapids:no-amx-tile"));
+  EXPECT_TRUE(isSlow("rocketlake:avx512bf16:amx-tile:amx-bf16:no-amx-tile"));
+  // The unit takes them there, and vectors only what is left.
+  EXPECT_FALSE(isSlow("sapphirerapids"));
+  EXPECT_FALSE(isSlow("znver4"));
+  EXPECT_FALSE(isSlow("cooperlake"));
+  EXPECT_FALSE(isSlow("sapphirerapids:no-amx-tile:no-avx512bf16"));
+  for (const IsaLevel &level :
+       levelsFor(cantFail(resolveLevels("sapphirerapids")), true)) {
+    EXPECT_EQ(level.slowPairs, cantFail(resolveLevel(level.name)).slowPairs);
+  }
+}
+
 TEST(IsaLevel, HiddenMatrixUnitDoesNotChangeTheCore) {
   llvm::StringMap<bool> features = featuresOf("sapphirerapids");
   for (const char *hidden : {"amx-tile", "amx-bf16", "amx-int8"}) {

@@ -1,7 +1,18 @@
 // RUN: hova-opt %s --pass-pipeline='builtin.module(func.func(hova-lower-storage))' | FileCheck %s --check-prefixes=CHECK,DOT
 // RUN: hova-opt %s --pass-pipeline='builtin.module(func.func(hova-lower-storage{bf16=false}))' | FileCheck %s --check-prefixes=CHECK,HALVES
 // RUN: hova-opt %s --pass-pipeline='builtin.module(func.func(hova-lower-storage,hova-lower-storage))' | FileCheck %s --check-prefixes=CHECK,DOT
+// RUN: hova-opt %s --pass-pipeline='builtin.module(func.func(hova-lower-storage{slow-pairs=true}))' | FileCheck %s --check-prefix=SLOW
 // SPDX-License-Identifier: Apache-2.0
+
+// Where the instruction is no faster, dots are halves, and rounding has its own.
+// SLOW-LABEL: @multiplies_pairs
+// SLOW-NOT: dpbf16ps
+// SLOW: arith.shli
+// SLOW: vector.fma
+// SLOW: arith.andi
+// SLOW: vector.fma
+// SLOW-LABEL: @rounds_to_bf16
+// SLOW-NEXT: arith.truncf
 
 // Sixteen sums an instruction; by halves all at once.
 // CHECK-LABEL: @multiplies_pairs

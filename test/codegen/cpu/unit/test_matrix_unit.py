@@ -297,9 +297,9 @@ def test_a_performer_has_as_many_products_as_parts_need(causal, emulator, tmp_pa
 # ===-----------------------------------------------------------------------=== #
 
 
-def text_of(kind, model, *words):
+def text_of(kind, model, *words, level=LEVEL):
     done = subprocess.run(
-        [HOVA, "compile", model, "--dtype=bf16", f"--march={LEVEL}", "--quiet", f"--emit={kind}", "-o", "-", *words],
+        [HOVA, "compile", model, "--dtype=bf16", f"--march={level}", "--quiet", f"--emit={kind}", "-o", "-", *words],
         capture_output=True, text=True, check=True,
     )  # fmt: skip
     return done.stdout
@@ -324,6 +324,13 @@ def test_no_tile_is_spilled(name, words, optimization):
             found += 1
             assert len(re.findall(r"\tldtilecfg\t", code)) == 1, function
     assert found > 0
+
+
+def test_a_level_without_the_unit_takes_pairs_apart(tmp_path):
+    """Their product has half the rate of multiply-adds where there is a unit for them."""
+    model = write(tmp_path, block(40, 64, 2))
+    assert "vdpbf16ps" not in text_of("asm", model, level=f"{LEVEL}:no-amx-tile")
+    assert "vdpbf16ps" in text_of("asm", model, level="znver4")
 
 
 def test_a_second_height_would_be_seen(tmp_path):
