@@ -172,6 +172,40 @@ def test_an_item_does_not_depend_on_its_place(emulator, tmp_path):
     assert np.array_equal(bits(results[1][0]), bits(results[3][0]))
 
 
+OTHERS = {
+    "softmax": {},
+    "blocks of keys": {"kind": "bigbird", "block_size": 32, "random_blocks": 1},
+    "projected keys": {"kind": "linformer", "projected_tokens": 5},
+    "a performer": {"kind": "performer", "features": 33},
+    "a causal performer": {"kind": "performer", "features": 33, "causal": True},
+}
+
+
+@needs_vectors
+@pytest.mark.parametrize("kind", OTHERS)
+def test_what_a_kernel_leaves_in_scratch_is_not_read(kind, emulator, tmp_path):
+    """Paddings are zeros on the side that was not written: 0 times a NaN is a NaN. The first attention leaves nothing else."""
+    layers = [
+        {"name": "a", "op": "multi_head_attention", "input": "x", "heads": 2},
+        {"name": "b", "op": "multi_head_attention", "input": "z", "heads": 2, **OTHERS[kind]},
+    ]
+    description = {
+        "inputs": {"x": {"shape": [1, 512, 128]}, "z": {"shape": [1, 165, 64]}},
+        "layers": layers,
+        "outputs": {"a": "a", "b": "b"},
+    }
+    program = Emulated(write(tmp_path, description), tmp_path, emulator)
+    random = np.random.default_rng(4)
+    z = f"--input=z={save(tmp_path, 'z', random.standard_normal((1, 165, 64)).astype(np.float32))}"
+    found = []
+    for name, x in (("numbers", random.standard_normal((1, 512, 128))), ("none", np.full((1, 512, 128), np.nan))):
+        inputs = (z, f"--input=x={save(tmp_path, name, x.astype(np.float32))}")
+        program.run(*inputs, "--threads=1", f"--output-dir={tmp_path}")
+        found.append(np.load(tmp_path / "b.npy"))
+    assert np.isnan(np.load(tmp_path / "a.npy")).all() and np.isfinite(found[0]).all()
+    assert np.array_equal(*map(bits, found))
+
+
 LENGTHS = {
     # Of many rows threads divide these.
     "rows": (64, (1, 70), (1, 3), [(1, 1), (3, 1), (4, 1), (5, 3), (16, 1), (17, 2), (33, 1), (64, 2), (70, 3)]),
