@@ -167,9 +167,9 @@ struct CudaRecipe
         failed(checkSequences(op, q[0], heads))) {
       return {};
     }
-    return scheduleAttention(gpuOf(op),
-                             getElementTypeOrSelf(attention.getQuery()), q[1],
-                             v[1], keyWidth, valueWidth, /*needsMore=*/false);
+    return scheduleAttention(
+        gpuOf(op), getElementTypeOrSelf(attention.getQuery()), q[0] * heads,
+        q[1], v[1], keyWidth, valueWidth, /*needsMore=*/false);
   }
   Grid getGrid(Operation *op, CudaScheduleAttr schedule) const {
     auto attention = cast<sigattn::AttentionOp>(op);

@@ -203,11 +203,13 @@ private:
   }
 
   LayoutAttr rowLayout(Value value, ArrayRef<OpOperand *> uses) {
-    bool isDense =
-        isPacked(value) || llvm::any_of(uses, [&](OpOperand *use) {
-          return isa<YieldOp>(use->getOwner()) &&
-                 mustBeDense(kernel.getResult(use->getOperandNumber()));
-        });
+    bool isDense = llvm::any_of(uses, [&](OpOperand *use) {
+      if (!isa<YieldOp>(use->getOwner())) {
+        return false;
+      }
+      Value result = kernel.getResult(use->getOperandNumber());
+      return mustBeDense(result) || isPacked(result);
+    });
     int64_t width = shapeOf(value).empty() ? 1 : shapeOf(value).back();
     return LayoutAttr::get(value.getContext(), LayoutKind::rows,
                            isDense ? width : strideOf(value));

@@ -12,9 +12,10 @@ import numpy as np
 import pytest
 from test_two_ranges import BACK, EXAMPLES, HOVA, ROOT, SOURCE, TARGET, WIDTH, Case, check_example, translator
 
-sys.path[:0] = [str(ROOT / "tools/python"), str(ROOT / "test/codegen/cuda")]
+sys.path[:0] = [str(ROOT / "tools/python"), str(ROOT / "test"), str(ROOT / "test/codegen/cuda")]
 import hova  # noqa: E402
 import stand_in  # noqa: E402
+from campaigns import share  # noqa: E402
 from test_items_on_gpus import run  # noqa: E402
 
 # More keys than a box of them has, and more queries than a block.
@@ -41,7 +42,7 @@ PAIRS = [(1, 1), (64, 33), (LONG, 10), (33, 1), (5, 64), (65, LONG)]
 JUDGE = ("--without=hova-split-reductions",)
 
 
-@pytest.mark.parametrize(("model", "way"), CASES)
+@pytest.mark.parametrize(("model", "way"), share(CASES, of=2, always=[("masks of both", "f32"), ("slots of a memory", "f16")]))
 def test_items_are_what_they_are_alone(model, way, tmp_path):
     case = Case(tmp_path, MODELS[model], ("--target=cuda-emulated", *WAYS[way]), JUDGE)
     random = np.random.default_rng(4)
