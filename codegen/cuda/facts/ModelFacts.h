@@ -23,9 +23,8 @@ inline constexpr double kCopiedBytesOfCycle = 64, kLoadedBytesOfCycle = 12,
 inline constexpr double kSpecialOfCycle = 16;
 /// Instructions of an activation beside its special function.
 inline constexpr double kActivationInstructions = 16;
-/// Rows of a group of warps, and the other instructions of each of its
-/// products.
-inline constexpr double kGroupRows = 64, kBesideGroupProduct = 14.5;
+/// Other instructions of a group of warps for each of its products.
+inline constexpr double kBesideGroupProduct = 14.5;
 
 /// Of what takes less time than the longest, the share that is not hidden
 /// behind it: where a block is alone, and beside others. Fitted.

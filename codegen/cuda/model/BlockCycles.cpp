@@ -3,6 +3,7 @@
 
 #include "codegen/cuda/model/BlockCycles.h"
 #include "codegen/cuda/SumOps.h"
+#include "codegen/cuda/WgmmaFacts.h"
 #include "codegen/cuda/WgmmaOps.h"
 #include "codegen/cuda/facts/ModelFacts.h"
 #include "codegen/cuda/facts/ProductFacts.h"
@@ -278,16 +279,17 @@ private:
     work.issued += moves / double(kProcessorParts);
   }
 
-  /// A group of warps has 64 rows, whose products read 16 bytes a row and all
-  /// columns.
+  /// A group of warps reads its rows and all columns for each product.
   void countBegun(BeginProductOp op, Work &work) const {
     auto type = cast<TileType>(op.getSum().getType());
-    double products = double(type.rows()) / kGroupRows *
-                      double(depthOf(op.getLhs())) / double(kMmaDepth);
+    constexpr double bytes = 2 * kWgmmaDepth; // of a row, in 16 bits
+    double products = double(type.rows()) / kWgmmaRows *
+                      double(depthOf(op.getLhs())) / kWgmmaDepth;
     double columns = double(type.columns());
     work.isUnderWay = true;
     work.products += products * columns / 2;
-    work.shared += products * (kMmaRows + columns / 4);
+    work.shared +=
+        products * (kWgmmaRows + columns) * bytes / kSharedBytesOfCycle;
     work.issued += products * kBesideGroupProduct;
   }
 
