@@ -35,6 +35,24 @@ static int64_t columnsOf(Operation *op) {
   return matrixShapeOf(op->getResult(0)).columns;
 }
 
+/// Fewer where blocks leave multiprocessors idle, as long as the one with most
+/// blocks then has fewer rows.
+static int64_t rowsOfBlock(Operation *op) {
+  const GpuFacts &gpu = gpuOf(op);
+  int64_t processors = gpu.processors.back(), rows = kRowsOfBlock;
+  auto blocksOf = [&](int64_t rows) -> int64_t {
+    return llvm::divideCeil(rowsOf(op), rows);
+  };
+  auto most = [&](int64_t rows) {
+    return rows * llvm::divideCeil(blocksOf(rows), processors);
+  };
+  while (rows > gpu.leastRowsOfBlock && blocksOf(rows) < processors &&
+         most(rows / 2) < most(rows)) {
+    rows /= 2;
+  }
+  return rows;
+}
+
 /// A lane has runs of as many columns as one access may move of the result's
 /// rows: where these are no multiple of a run, lanes beside each other would
 /// have elements that lie apart.
@@ -44,8 +62,8 @@ CudaScheduleAttr scheduleColumns(Operation *op, int64_t columns) {
   if (runOfRow(width) > run) {
     width += run * kLanes;
   }
-  return CudaScheduleAttr::get(op->getContext(), kRowsOfBlock, width,
-                               kRowsOfBlock, 1, 1, 1);
+  int64_t rows = rowsOfBlock(op);
+  return CudaScheduleAttr::get(op->getContext(), rows, width, rows, 1, 1, 1);
 }
 
 CudaScheduleAttr scheduleElements(Operation *op) {

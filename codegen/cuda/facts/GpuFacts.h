@@ -31,10 +31,11 @@ struct ProductTile {
   int64_t rows, columns, rowWarps, columnWarps;
   /// Time of an element, where that of the largest tile of 8.0 is 1: the
   /// smaller the part of a warp, the more its main loop reads of shared memory.
-  double pressure;
+  /// 0: nothing was measured.
+  double pressure = 0;
   /// The same for a block that has a multiprocessor to itself: nobody works
   /// while its warps wait.
-  double alone;
+  double alone = 0;
   /// Bytes of the inner dimension, of each row, that a turn takes: 128 or 64.
   int64_t rowBytes = 128;
   /// Turns whose operands have a place in shared memory.
@@ -42,6 +43,7 @@ struct ProductTile {
   /// Turns whose products go on during the next ones.
   int64_t underWay = 0;
   int64_t warps() const { return rowWarps * columnWarps; }
+  bool isMeasured() const { return pressure != 0; }
 };
 
 struct GpuFacts {
@@ -83,6 +85,9 @@ struct GpuFacts {
   /// Whether a launch may begin while the one before it still runs, and its
   /// kernel waits (`griddepcontrol`).
   bool overlapsLaunches = false;
+  /// Rows of a block of a kernel of rows, each a warp's, where that many blocks
+  /// leave multiprocessors idle.
+  int64_t leastRowsOfBlock = kRowsOfBlock;
   /// The row of the GPU for which times of its code are modelled, since the
   /// model was compared with one. Empty: there is none.
   llvm::StringLiteral modelledAs = "";

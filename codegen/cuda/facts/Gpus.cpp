@@ -33,6 +33,16 @@ static constexpr ProductTile largeScaledTiles[] = {{64, 128, 2, 2, 1.18, 1.32},
 
 static constexpr ProductTile largeInnerTile = {64, 64, 4, 1, 1.35, 1.68};
 
+/// A warp has 16 rows, and all columns. Products of a turn are under way while
+/// the next one is waited for.
+static constexpr ProductTile groupTile(int64_t rows, int64_t columns,
+                                       int64_t stages = 3) {
+  ProductTile tile = {rows, columns, rows / kMmaRows, 1};
+  tile.stages = stages;
+  tile.underWay = 1;
+  return tile;
+}
+
 /// An A100 and an H100 (SXM), which run the same code.
 static constexpr int64_t processorsOf80[] = {108, 132};
 static constexpr int64_t processorsOf90[] = {132};
@@ -56,21 +66,17 @@ static constexpr GpuFacts sm80 = {"sm_80",
                                   /*attentionBlocks=*/1,
                                   /*groupTiles=*/{},
                                   /*overlapsLaunches=*/false,
+                                  /*leastRowsOfBlock=*/kRowsOfBlock,
                                   /*modelledAs=*/"sm_90a"};
 
-/// Nothing of these is measured: a turn of 64 k takes as long as the longest of
-/// its products, 32 cycles for each 64 rows and 16 columns of them, with the
-/// other instructions of a warp; of reads and fills of shared memory, 128 bytes
-/// a cycle; and of what comes into a multiprocessor, 64 bytes a cycle. The
-/// figures are those times over the time that mma.sync takes for as much. A
-/// block that is alone waits a tenth longer for its first copies and stores.
+/// Nothing of these is measured: how long they take, the model says
+/// (codegen/cuda/BlockWork.h).
 static constexpr ProductTile groupTiles[] = {
-    {128, 256, 8, 1, 0.46, 0.51, 128, 3, 1},
-    {128, 192, 8, 1, 0.48, 0.53, 128, 3, 1},
-    {128, 128, 8, 1, 0.51, 0.56, 128, 3, 1},
-    {64, 256, 4, 1, 0.50, 0.55, 128, 3, 1},
-    {64, 128, 4, 1, 0.60, 0.66, 128, 3, 1},
-    {64, 64, 4, 1, 0.80, 0.88, 128, 4, 1}};
+    groupTile(128, 256), groupTile(128, 224), groupTile(128, 192),
+    groupTile(128, 160), groupTile(128, 128), groupTile(128, 96),
+    groupTile(64, 256),  groupTile(64, 224),  groupTile(64, 192),
+    groupTile(64, 160),  groupTile(64, 128),  groupTile(64, 96),
+    groupTile(64, 64, 4)};
 
 /// An H100 (SXM) has 989 TFLOP/s against 3.35 TB/s, and mma.sync reaches what
 /// an A100 has in a cycle: tiles of groups of warps are compared with that. It
@@ -93,6 +99,7 @@ static constexpr GpuFacts sm90a = {"sm_90a",
                                    /*attentionBlocks=*/1,
                                    groupTiles,
                                    /*overlapsLaunches=*/true,
+                                   /*leastRowsOfBlock=*/1,
                                    /*modelledAs=*/"sm_90a",
                                    /*cyclesOfTime=*/1755,
                                    /*bytesOfTime=*/8.1e6};

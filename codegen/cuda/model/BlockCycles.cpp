@@ -2,10 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "codegen/cuda/model/BlockCycles.h"
+#include "codegen/cuda/BlockWork.h"
 #include "codegen/cuda/SumOps.h"
-#include "codegen/cuda/WgmmaFacts.h"
 #include "codegen/cuda/WgmmaOps.h"
-#include "codegen/cuda/facts/ModelFacts.h"
 #include "codegen/cuda/facts/ProductFacts.h"
 #include "dialect/dense/DenseOps.h"
 #include "dialect/group/GroupOps.h"
@@ -19,23 +18,6 @@ using namespace mlir;
 
 namespace hova {
 namespace {
-
-/// Cycles of the parts of a multiprocessor between two waits.
-struct Work {
-  double products = 0, issued = 0, special = 0, shared = 0, outside = 0;
-  /// Whether warps go on while tensor cores multiply.
-  bool isUnderWay = false;
-
-  BlockCycles cycles() const {
-    double longest = std::max({products, issued, special, shared, outside});
-    double others = products + issued + special + shared + outside - longest;
-    if (isUnderWay) {
-      return {longest + kUnderWayAlone * others,
-              longest + kUnderWayBeside * others};
-    }
-    return {longest + kOthersAlone * others, longest + kOthersBeside * others};
-  }
-};
 
 /// Counts what the blocks at one place of the grid do.
 class BlockModel {
@@ -99,7 +81,7 @@ private:
   }
 
   BlockCycles cyclesOf(Block &block) {
-    Work work;
+    BlockWork work;
     BlockCycles inside;
     for (Operation &op : block) {
       if (auto loop = dyn_cast<scf::ForOp>(op)) {
@@ -110,7 +92,7 @@ private:
         count(&op, work);
       }
     }
-    add(inside, work.cycles(), 1);
+    add(inside, {work.cycles(true), work.cycles(false)}, 1);
     return inside;
   }
 
@@ -150,7 +132,7 @@ private:
   // Operations
   //===--------------------------------------------------------------------===//
 
-  void count(Operation *op, Work &work) {
+  void count(Operation *op, BlockWork &work) {
     llvm::TypeSwitch<Operation *>(op)
         .Case([&](GroupProductOp op) {
           countProduct(op.getLhs(), op.getRhs(), op.getSum(), work);
@@ -164,9 +146,7 @@ private:
           countRead(op.getSource(), op.getTile(), work);
           countBody(op.getBody().front(), op.getTile(), work);
         })
-        .Case([&](GroupStoreOp op) {
-          work.outside += bytesOf(op.getTile()) / kStoredBytesOfCycle;
-        })
+        .Case([&](GroupStoreOp op) { work.addStore(bytesOf(op.getTile())); })
         .Case([&](StoreSumsOp op) { countReduction(op.getTile(), work); })
         .Case([&](LoadSumsOp op) { countLoaded(op.getTile(), work); })
         .Case([&](GroupShareOp op) {
@@ -202,12 +182,12 @@ private:
 
   /// So many instructions of every lane that has an element: each part of a
   /// multiprocessor begins those of a warp in a cycle.
-  void issue(TileType tile, double instructions, Work &work) const {
+  void issue(TileType tile, double instructions, BlockWork &work) const {
     work.issued += instructions * elementsOfLane(tile) *
                    double(tile.members()) / double(kProcessorParts);
   }
 
-  void countBody(Block &body, Value tile, Work &work) const {
+  void countBody(Block &body, Value tile, BlockWork &work) const {
     auto type = cast<TileType>(tile.getType());
     double plain = 0, special = 0;
     for (Operation &op : body.without_terminator()) {
@@ -231,15 +211,15 @@ private:
   }
 
   /// Lanes that share a row exchange what they have of it.
-  void countReduction(Value tile, Work &work) const {
+  void countReduction(Value tile, BlockWork &work) const {
     issue(cast<TileType>(tile.getType()), 1, work);
   }
 
-  void countLoaded(Value tile, Work &work) const {
+  void countLoaded(Value tile, BlockWork &work) const {
     work.outside += bytesOf(tile) / kLoadedBytesOfCycle;
   }
 
-  void countRead(Value source, Value tile, Work &work) const {
+  void countRead(Value source, Value tile, BlockWork &work) const {
     if (isa<SlotsType>(source.getType())) {
       work.shared += bytesOf(tile) / kSharedBytesOfCycle;
     } else {
@@ -247,14 +227,11 @@ private:
     }
   }
 
-  void countCopy(GroupCopyOp op, Work &work) const {
+  void countCopy(GroupCopyOp op, BlockWork &work) const {
     auto slots = op.getSlots().getType();
     double bytes = double(slots.rows() * slots.columns()) *
                    slots.getElementTypeBitWidth() / 8;
-    work.shared += bytes / kSharedBytesOfCycle;
-    work.outside += bytes / kCopiedBytesOfCycle;
-    // An address and a copy of each chunk.
-    work.issued += 2 * bytes / double(kChunkBytes * kLanes * kProcessorParts);
+    work.addCopy(bytes);
   }
 
   static int64_t depthOf(Value lhs) {
@@ -262,7 +239,7 @@ private:
   }
 
   /// Each member reads its rows and its columns.
-  void countProduct(Value lhs, Value rhs, Value sum, Work &work) const {
+  void countProduct(Value lhs, Value rhs, Value sum, BlockWork &work) const {
     auto type = cast<TileType>(sum.getType());
     Type element = cast<ShapedType>(rhs.getType()).getElementType();
     double bytes = double(element.getIntOrFloatBitWidth()) / 8;
@@ -279,18 +256,10 @@ private:
     work.issued += moves / double(kProcessorParts);
   }
 
-  /// A group of warps reads its rows and all columns for each product.
-  void countBegun(BeginProductOp op, Work &work) const {
+  static void countBegun(BeginProductOp op, BlockWork &work) {
     auto type = cast<TileType>(op.getSum().getType());
-    constexpr double bytes = 2 * kWgmmaDepth; // of a row, in 16 bits
-    double products = double(type.rows()) / kWgmmaRows *
-                      double(depthOf(op.getLhs())) / kWgmmaDepth;
-    double columns = double(type.columns());
-    work.isUnderWay = true;
-    work.products += products * columns / 2;
-    work.shared +=
-        products * (kWgmmaRows + columns) * bytes / kSharedBytesOfCycle;
-    work.issued += products * kBesideGroupProduct;
+    work.addGroupProducts(double(type.rows()), double(type.columns()),
+                          double(depthOf(op.getLhs())));
   }
 
   const GpuFacts &gpu;

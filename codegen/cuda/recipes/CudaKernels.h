@@ -67,13 +67,15 @@ using ScaleBoxes =
 /// columns, both of one type. Copies of a part of `step` of the inner dimension
 /// are `stages` deep. Rows of x are `sourceRow`'s, if it is given, and `scale`,
 /// if it is given, changes them before they are multiplied. Columns, of a w
-/// that is columns x inner, are `sourceColumn`'s, if it is given.
+/// that is columns x inner, are `sourceColumn`'s, if it is given. Copies that
+/// are under way `before` are awaited, with those of the first turn.
 mlir::Value emitProduct(KernelBuilder &b, CudaScheduleAttr schedule,
                         mlir::Value x, mlir::Value w, Expr row, Expr column,
                         bool isTransposed = true,
                         const KernelBuilder::RowMap &sourceRow = {},
                         const ScaleBoxes &scale = {},
-                        const KernelBuilder::RowMap &sourceColumn = {});
+                        const KernelBuilder::RowMap &sourceColumn = {},
+                        mlir::ValueRange before = {});
 
 /// Rows of all heads of a sequence that group memory has, queries and keys in
 /// one box and values in another, in slot 0 of each. Heads stand beside each

@@ -4,6 +4,7 @@
 #include "codegen/cuda/recipes/GroupEmitter.h"
 #include "codegen/cuda/Recipe.h"
 #include "codegen/cuda/facts/AllGpus.h"
+#include "codegen/cuda/facts/Occupancy.h"
 #include "dialect/Interfaces.h"
 #include "dialect/Shapes.h"
 #include "dialect/dense/DenseOps.h"
@@ -233,6 +234,13 @@ GroupEmitter::Place GroupEmitter::tilePlace(Operation *op) {
 
 Value GroupEmitter::load(Value tensor, ArrayRef<int64_t> shape,
                          const Place &place) {
+  if (Value room = ahead.lookup(tensor)) {
+    TileType tile = place.type.with(
+        place.type.getShape(), cast<SlotsType>(room.getType()).getElementType(),
+        place.type.getDistribution());
+    return b.gatherOfBox(tile, room, /*slot=*/{},
+                         [](Expr i, Expr j) { return std::pair(i, j); });
+  }
   Value from = matrix(tensor);
   auto type = cast<MemRefType>(from.getType());
   int64_t rows = staticSize(shape.drop_back()), heldRows = type.getDimSize(0);
@@ -279,6 +287,57 @@ Value GroupEmitter::load(Value tensor, ArrayRef<int64_t> shape,
   }
   return b.load(tile, from, oneRow ? Expr(0) : place.row, first,
                 oneRow || place.rowsInside, oneColumn || place.columnsInside);
+}
+
+bool GroupEmitter::isAtPlace(Value tensor, ArrayRef<int64_t> shape) {
+  auto type = dyn_cast<MemRefType>(matrix(tensor).getType());
+  return type && !rowMap(tensor) && type.getDimSize(1) == shape.back() &&
+         type.getDimSize(0) == staticSize(shape.drop_back()) &&
+         shapeOf(tensor).back() == shape.back();
+}
+
+void GroupEmitter::bringAhead(const Place &place, int64_t ringBytes) {
+  Value result = stage.front()->getResult(0);
+  auto [rows, allColumns] = matrixShapeOf(result);
+  const GpuFacts &gpu = gpuOf(stage.front());
+  int64_t blocks = llvm::divideCeil(rows, place.type.rows()) *
+                   llvm::divideCeil(allColumns, place.type.columns());
+  int64_t wanted =
+      std::min<int64_t>(llvm::divideCeil(blocks, gpu.processors.back()),
+                        blocksByGroupMemory(gpu, ringBytes));
+  for (Operation *op : llvm::drop_begin(stage)) {
+    auto tileOp = dyn_cast<TileOpInterface>(op);
+    if (!tileOp || joinsRows(op) || joinsElements(op) ||
+        tileOp.getScope() != TileScope::element ||
+        place.type.columns() % (kSegment / 2) != 0 ||
+        !(columns.of(op) == columns.of(stage.front()))) {
+      continue;
+    }
+    for (Value operand : op->getOperands()) {
+      ArrayRef<int64_t> shape = shapeOf(op->getResult(0));
+      if (llvm::is_contained(stage, operand.getDefiningOp()) ||
+          ahead.count(operand) || !isAtPlace(operand, shape)) {
+        continue;
+      }
+      Type element = getElementTypeOrSelf(operand);
+      int64_t bytes = place.type.rows() * place.type.columns() *
+                      element.getIntOrFloatBitWidth() / 8;
+      if (blocksByGroupMemory(gpu, ringBytes + bytes) < wanted) {
+        continue;
+      }
+      ringBytes += bytes;
+      // The narrowest boxes, of which any tile has whole ones.
+      constexpr int64_t kColumns = kSegment / 2;
+      int64_t boxes = place.type.columns() / kColumns;
+      Value room = b.slots({boxes, place.type.rows(), kColumns}, element);
+      for (int64_t box = 0; box < boxes; ++box) {
+        tokens.push_back(b.copy(matrix(operand), place.row,
+                                place.column + box * kColumns, room, box,
+                                place.rowsInside, place.columnsInside));
+      }
+      ahead[operand] = room;
+    }
+  }
 }
 
 /// What an element-wise operation makes of one element of each operand: it

@@ -134,6 +134,10 @@ public:
   /// Applies what joined the kernel to tiles (f32) of the anchor's result, one
   /// for each of its `heldPlaces`, and stores what is read elsewhere.
   void finishAndStore(mlir::ValueRange held, llvm::ArrayRef<Place> places);
+  /// Begins to copy, before a product whose slots take `ringBytes`, the tiles
+  /// that operations behind it read at its place: those for which no
+  /// multiprocessor holds fewer blocks of the launch.
+  void bringAhead(const Place &place, int64_t ringBytes);
   /// Begins what they copy; the anchor awaits the tokens with its own copies.
   KernelBuilder::Values bringForHeads();
   /// Of an operation that joined: begins to copy all of a matrix, in boxes of
@@ -157,6 +161,8 @@ private:
              const ColumnRange &range, const ColumnRange &part);
   /// The rows of a value that the block's sequence has.
   ItemRows rowsIn(mlir::Value tensor);
+  /// Whether a tile of such an operand has the rows and columns of its place.
+  bool isAtPlace(mlir::Value tensor, llvm::ArrayRef<int64_t> shape);
   /// A word of the table of these tokens.
   Expr wordOf(Extent tokens, Expr at);
   /// Words of that table, for each row of tiles at `place`: from `word` on.
@@ -174,6 +180,7 @@ private:
   Extent stageExtent = Extent::fixed; ///< of its rows, with ranges of tokens
   Expr chosenHead;
   llvm::DenseMap<mlir::Operation *, mlir::Value> slots;
+  llvm::DenseMap<mlir::Value, mlir::Value> ahead; ///< slots of operands
   KernelBuilder::Values tokens;
 };
 

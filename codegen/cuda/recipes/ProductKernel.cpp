@@ -30,10 +30,10 @@ public:
   ProductWriter(KernelBuilder &b, CudaScheduleAttr schedule, Value x, Value w,
                 Expr row, Expr column, bool isTransposed,
                 const KernelBuilder::RowMap &sourceRow, const ScaleBoxes &scale,
-                const KernelBuilder::RowMap &sourceColumn)
+                const KernelBuilder::RowMap &sourceColumn, ValueRange before)
       : b(b), chosen(schedule), x(x), w(w), row(row), column(column),
         sourceRow(sourceRow), sourceColumn(sourceColumn), scale(scale),
-        isTransposed(isTransposed) {
+        before(before), isTransposed(isTransposed) {
     assert((isTransposed || !sourceColumn) && "columns of w are not its rows");
     assert((!chosen.getUnderWay() || (isTransposed && !scale)) &&
            "products under way have a weight [out][in], and rows as they are");
@@ -72,6 +72,7 @@ private:
   KernelBuilder::RowMap sourceRow;    ///< of x
   KernelBuilder::RowMap sourceColumn; ///< of w
   ScaleBoxes scale;                   ///< null: x is in the ring
+  Values before;                      ///< copies that are under way already
   int64_t inner, turns;
   bool isTransposed; ///< w is columns x inner, and not inner x columns
   bool rowsInside, columnsInside, innerInside;
@@ -146,6 +147,10 @@ Value ProductWriter::multiply() {
   for (int64_t part = 0; part < ahead; ++part) {
     llvm::append_range(carried, copyPart(part, part));
   }
+  if (!before.empty()) {
+    // They began first, so that those of the first turn end no earlier.
+    GroupWaitOp::create(b, before);
+  }
   if (scale) {
     scale(xs, left);
   }
@@ -182,9 +187,10 @@ Value emitProduct(KernelBuilder &b, CudaScheduleAttr schedule, Value x, Value w,
                   Expr row, Expr column, bool isTransposed,
                   const KernelBuilder::RowMap &sourceRow,
                   const ScaleBoxes &scale,
-                  const KernelBuilder::RowMap &sourceColumn) {
+                  const KernelBuilder::RowMap &sourceColumn,
+                  ValueRange before) {
   return ProductWriter(b, schedule, x, w, row, column, isTransposed, sourceRow,
-                       scale, sourceColumn)
+                       scale, sourceColumn, before)
       .multiply();
 }
 

@@ -68,7 +68,7 @@ static Value emitSums(GroupEmitter &e, LinearOp op,
              : emitProduct(e.b, e.schedule, e.matrixOfBlocks(op.getX()),
                            e.matrix(op.getWeight()), place.row, place.column,
                            /*isTransposed=*/true, e.rowMap(op.getX()),
-                           /*scale=*/{}, e.columnMap());
+                           /*scale=*/{}, e.columnMap(), e.takeTokens());
 }
 
 /// The sums of a place, with the bias.
@@ -156,6 +156,13 @@ struct ProductRecipe
     GroupEmitter::Place place = emitter.tilePlace(op);
     place.type = emitter.tile(emitter.b.f32(), TileDistribution::product);
     auto linear = cast<LinearOp>(op);
+    CudaScheduleAttr schedule = emitter.schedule;
+    if (schedule.getUnderWay()) {
+      // Groups of warps have large tiles, which read long behind their loop.
+      emitter.bringAhead(place,
+                         2 * schedule.getStages() * schedule.getStep() *
+                             (schedule.getRows() + schedule.getColumns()));
+    }
     Value sums = emitSums(emitter, linear, place);
     KernelBuilder::Values held;
     SmallVector<GroupPlace> places = emitter.heldPlaces(place);

@@ -8,6 +8,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "codegen/cuda/BlockWork.h"
 #include "codegen/cuda/facts/Occupancy.h"
 #include "codegen/cuda/facts/ProductFacts.h"
 #include "codegen/cuda/recipes/CudaKernels.h"
@@ -32,36 +33,75 @@ static int64_t stagesOf(const ProductTile &tile, Type element, int64_t step) {
       2, std::min(tile.stages, tile.stages * tile.rowBytes / bytes));
 }
 
-/// The time of multiprocessors with most blocks, of all that are counted on,
-/// for one step of k.
-static double timeOf(const GpuFacts &gpu, const ProductTile &tile, int64_t rows,
-                     int64_t columns, int64_t parts, int64_t besideColumns) {
-  int64_t blocks = llvm::divideCeil(rows, tile.rows) *
-                   llvm::divideCeil(columns, tile.columns) * parts;
-  double time = 0;
-  for (int64_t processors : gpu.processors) {
-    int64_t most = llvm::divideCeil(blocks, processors);
-    time += most * (most == 1 ? tile.alone : tile.pressure);
-  }
-  return time * tile.rows * (tile.columns + besideColumns);
+namespace {
+/// What a launch computes, and in parts of `inner` each.
+struct ProductSize {
+  Type element;
+  int64_t rows, inner, columns, parts = 1;
+  /// Columns of a tile that take as long as what else is done to its rows.
+  int64_t besideColumns = 0;
+};
+} // namespace
+
+/// As many elements of a multiprocessor in a cycle as the largest tile reaches.
+static double reachedMacs(const GpuFacts &gpu, Type element) {
+  return kReachedShare *
+         double(element.isF32() ? gpu.cycleMacs32 : gpu.cycleMacs16);
 }
 
-static const ProductTile &chooseTile(const GpuFacts &gpu, int64_t rows,
-                                     int64_t columns, int64_t parts,
-                                     ArrayRef<ProductTile> tiles,
-                                     int64_t besideColumns = 0) {
-  auto time = [&](const ProductTile &tile) {
+/// By the model, of `most` blocks of groups of warps on one multiprocessor:
+/// their turns and their stores, of 16 bits.
+static double modelledCycles(const GpuFacts &gpu, const ProductTile &tile,
+                             const ProductSize &size, int64_t most) {
+  double turnBytes = double((tile.rows + tile.columns) * tile.rowBytes);
+  int64_t together = std::min(
+      most, blocksByGroupMemory(gpu, tile.stages * int64_t(turnBytes)));
+  bool isAlone = together * tile.warps() < kManyWarps;
+  BlockWork turn, end;
+  turn.addGroupProducts(double(tile.rows), double(tile.columns),
+                        double(tile.rowBytes) / 2);
+  turn.addCopy(turnBytes);
+  end.addStore(double(tile.rows * tile.columns * 2));
+  int64_t turns = llvm::divideCeil(size.inner * 2, tile.rowBytes);
+  return double(most) *
+             (double(turns) * turn.cycles(isAlone) + end.cycles(isAlone)) +
+         double(most - 1) * kBlockCycles / double(together);
+}
+
+/// Cycles of the multiprocessors with most blocks, on average over the GPUs
+/// that are counted on.
+static double cyclesOf(const GpuFacts &gpu, const ProductTile &tile,
+                       const ProductSize &size) {
+  int64_t blocks = llvm::divideCeil(size.rows, tile.rows) *
+                   llvm::divideCeil(size.columns, tile.columns) * size.parts;
+  double sum = 0;
+  for (int64_t processors : gpu.processors) {
+    int64_t most = llvm::divideCeil(blocks, processors);
+    sum += tile.isMeasured() ? most * (most == 1 ? tile.alone : tile.pressure)
+                             : modelledCycles(gpu, tile, size, most);
+  }
+  double count = double(gpu.processors.size());
+  return tile.isMeasured()
+             ? sum * tile.rows * (tile.columns + size.besideColumns) / count *
+                   double(size.inner) / reachedMacs(gpu, size.element)
+             : sum / count;
+}
+
+static const ProductTile &chooseTile(const GpuFacts &gpu,
+                                     const ProductSize &size,
+                                     ArrayRef<ProductTile> tiles) {
+  auto cycles = [&](const ProductTile &tile) {
     // A thread whose sums are half of its registers has none left to ask of
     // each of its columns whether it is there.
     bool isFull =
         tile.rows * tile.columns >= kHalfRegisters * kLanes * tile.warps() &&
-        columns < tile.columns;
+        size.columns < tile.columns;
     return isFull ? std::numeric_limits<double>::infinity()
-                  : timeOf(gpu, tile, rows, columns, parts, besideColumns);
+                  : cyclesOf(gpu, tile, size);
   };
   return *llvm::min_element(tiles,
                             [&](const ProductTile &a, const ProductTile &b) {
-                              return time(a) < time(b);
+                              return cycles(a) < cycles(b);
                             });
 }
 
@@ -81,9 +121,9 @@ static ArrayRef<ProductTile> tilesFor(const GpuFacts &gpu, Type element) {
 CudaScheduleAttr scheduleProduct(const GpuFacts &gpu, Type element,
                                  int64_t rows, int64_t inner, int64_t columns,
                                  int64_t parts) {
-  return scheduleTile(
-      chooseTile(gpu, rows, columns, parts, tilesFor(gpu, element)), element,
-      inner);
+  return scheduleTile(chooseTile(gpu, {element, rows, inner, columns, parts},
+                                 tilesFor(gpu, element)),
+                      element, inner);
 }
 
 CudaScheduleAttr scheduleInnerProduct(const GpuFacts &gpu, Type element,
@@ -140,32 +180,27 @@ CudaScheduleAttr scheduleScaledProduct(const GpuFacts &gpu, Type element,
                                        int64_t columns, int64_t scaledColumns) {
   SmallVector<ProductTile> tiles =
       scaledTiles(gpu, element, inner, scaledColumns);
-  return scheduleTile(
-      chooseTile(gpu, rows, columns, 1, tiles, gpu.scalingColumns()), element,
-      inner);
+  ProductSize size = {element, rows, inner, columns, 1, gpu.scalingColumns()};
+  return scheduleTile(chooseTile(gpu, size, tiles), element, inner);
 }
 
 int64_t chooseProductParts(const GpuFacts &gpu, Type element, int64_t rows,
                            int64_t inner, int64_t columns, bool sumsAreFree,
                            int64_t unit) {
-  double macs = kReachedShare *
-                double(element.isF32() ? gpu.cycleMacs32 : gpu.cycleMacs16);
-  auto cyclesOf = [&](int64_t parts) {
-    const ProductTile &tile =
-        chooseTile(gpu, rows, columns, parts, tilesFor(gpu, element));
-    double time = timeOf(gpu, tile, rows, columns, parts, 0) /
-                  double(gpu.processors.size());
-    double cycles = time * double(inner / parts) / macs + kBlockCycles;
+  auto cyclesWith = [&](int64_t parts) {
+    ProductSize size = {element, rows, inner / parts, columns, parts};
+    const ProductTile &tile = chooseTile(gpu, size, tilesFor(gpu, element));
+    double cycles = cyclesOf(gpu, tile, size) + kBlockCycles;
     double moved = 2.0 * 4 * double(parts * rows * columns); // f32, twice
     return parts == 1 ? cycles : cycles + moved / kCacheBytesOfCycle;
   };
   // Twice the cost of a launch, since what an A100 takes was not measured.
-  double most = cyclesOf(1) - (sumsAreFree ? 0 : 2 * kLaunchCycles);
+  double most = cyclesWith(1) - (sumsAreFree ? 0 : 2 * kLaunchCycles);
   int64_t best = 1, step = std::lcm(productStep(element, inner), unit);
   for (int64_t parts = 2; parts <= kMostProductParts; ++parts) {
-    if (inner % (parts * step) == 0 && cyclesOf(parts) < most) {
+    if (inner % (parts * step) == 0 && cyclesWith(parts) < most) {
       best = parts;
-      most = cyclesOf(parts);
+      most = cyclesWith(parts);
     }
   }
   return best;

@@ -36,6 +36,23 @@ def module_product(halves: str) -> Case:
     return Case("-", flags, (2, 1), [x, w, np.zeros((70, 64), np.uint16)], truth, {"bf16": BF16, "f16": F16}[halves], source, halves=halves)
 
 
+def added(rows: int, inner: int, columns: int, block: tuple[int, int], residual: str = "f32") -> Case:
+    """y = x wT + r, whose r is copied to shared memory before the first turn."""
+    random = generator(6)
+    x, w = bf16(random, rows, inner), bf16(random, columns, inner, scale=inner**-0.5)
+    r = random.standard_normal((rows, columns), np.float32) if residual == "f32" else bf16(random, rows, columns)
+    truth = wide(x) @ wide(w).T + (r if residual == "f32" else wide(r))
+    source = f"""func.func @main(%x: tensor<{rows}x{inner}xbf16>, %w: tensor<{columns}x{inner}xbf16>, %r: tensor<{rows}x{columns}x{residual}>)
+    -> tensor<{rows}x{columns}xf32> {{
+  %0 = hova.linear %x, %w {{transposed}} : tensor<{rows}x{inner}xbf16>, tensor<{columns}x{inner}xbf16> -> tensor<{rows}x{columns}xf32>
+  %1 = hova.add %0, %r : tensor<{rows}x{columns}xf32>, tensor<{rows}x{columns}x{residual}>
+  return %1 : tensor<{rows}x{columns}xf32>
+}}"""
+    flags = [f"--block-rows={block[0]}", f"--block-columns={block[1]}", f"--row-warps={block[0] // 16}", "--column-warps=1"]
+    grid = (-(-rows // block[0]), -(-columns // block[1]))
+    return Case("-", [*flags, "--stages=3", "--under-way=1", f"--gpu={ARCH}"], grid, [x, w, r, np.zeros((rows, columns), np.float32)], truth, 2 * inner * 2.0**-24, source)
+
+
 def from_registers(folder: Path, depth: int = 64, groups: int = 1, under_way: int = 0) -> Case:
     """r = x wT + x vT, where x is a tile in registers and two products are begun before a wait."""
     random, rows, columns = generator(4), 64 * groups, 48
@@ -109,6 +126,11 @@ WGMMA: dict[str, Callable[[Path], Case]] = {
     "rows and columns that end in a block": lambda _: grouped(70, 200, 72, (64, 64)),
     "wide blocks, one part": lambda _: grouped(130, 32, 264, (64, 256)),
     "wide blocks of two groups": lambda _: grouped(140, 192, 264, (128, 256), "bias"),
+    "blocks of 160 columns, of which some are none": lambda _: grouped(70, 192, 200, (64, 160), "bias"),
+    "blocks of 96 columns, two groups": lambda _: grouped(128, 256, 192, (128, 96), "bias gelu"),
+    "a residual": lambda _: added(128, 192, 128, (64, 128)),
+    "a residual whose rows and columns end in a block": lambda _: added(140, 256, 200, (64, 160)),
+    "a residual of 16 bits": lambda _: added(130, 64, 96, (128, 96), "bf16"),
     "two parts, all copied at first": lambda _: grouped(64, 128, 64, (64, 64), "wide"),
     "four slots": lambda _: grouped(64, 448, 128, (64, 128), "wide", 4),
     "five slots, two turns under way": lambda _: grouped(64, 576, 48, (64, 48), "wide", 5, 2),

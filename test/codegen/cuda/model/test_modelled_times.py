@@ -19,6 +19,8 @@ PRODUCTS = {(197, 2304, 768): 8.5, (197, 3072, 768): 8.1, (197, 1536, 384): 3.8,
 ATTENTIONS = {(1, 197, 12): 4.2, (8, 197, 12): 8.4, (32, 197, 12): 23.9, (1, 1024, 12): 16.5, (4, 1024, 12): 41.6}
 # Microseconds of a run, when norms had launches of their own, by model and batch.
 MODELS = {("vit_b16", 8): 1474, ("bert_base", 8): 1213, ("lm", 8): 648, ("swin_t", 1): 555}
+# The most that a run for 9.0 may take by the model, without what it does not explain.
+GROUPED = {("vit_b16", 8): 690, ("vit_b16", 1): 270, ("bert_base", 8): 570, ("lm", 8): 335}
 
 
 def explain(model, *words):
@@ -58,6 +60,13 @@ def test_models_are_modelled(name, batch):
     assert all("modelled_us" in kernel for kernel in report["kernels"])
     time = report["modelled_starts_us"] + report["modelled_kernels_us"] + report["unexplained_us"]
     assert 0.78 < time / MODELS[name, batch] < 1.2
+
+
+@pytest.mark.parametrize("name, batch", GROUPED)
+def test_tiles_of_groups_of_warps_are_those_that_the_model_prefers(name, batch):
+    """With tiles by figures of a table, and residuals loaded behind the loop, ViT-B/16 takes 857 and 315 us."""
+    report = explain(SOURCE / f"examples/models/{name}.json", f"--set=batch={batch}", "--gpu-arch=sm_90a")
+    assert report["modelled_starts_us"] + report["modelled_kernels_us"] < GROUPED[name, batch]
 
 
 def test_a_causal_attention_takes_less_than_one_of_all_keys(tmp_path):
