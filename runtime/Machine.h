@@ -18,6 +18,10 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /// How the next runs are looked into.
 typedef struct hova_watch {
   hova_hook_fn *hook; ///< null: none
@@ -97,5 +101,9 @@ const hova_machine *hova_machine_for(const hova_program *program);
 #define HOVA_INSPECTION(SET_ORDER, SET_SUMS, SET_APPROXIMATIONS)               \
   {hova_read_arena, hova_poison, hova_set_hook,     hova_set_intercept,        \
    SET_ORDER,       SET_SUMS,    SET_APPROXIMATIONS}
+
+#ifdef __cplusplus
+} // extern "C"
+#endif
 
 #endif // HOVA_RUNTIME_MACHINE_H

@@ -6,6 +6,7 @@
 
 #include "codegen/reference/ChangingPass.h"
 #include "codegen/reference/VerifyReport.h"
+#include "runtime/Machine.h"
 #include "tools/hova/guard/Guard.h"
 #include "tools/hova/output/Files.h"
 #include "tools/hova/session/CompileSettings.h"
@@ -162,16 +163,17 @@ Fault Verification::findFault(const VerifyResult &verdict,
   return fault;
 }
 
-/// Where the processor has not what the best level of the program asks for, so
-/// that the runs were those of another: interprets the kernels of that level.
+/// Where the processor has not what the best level of the program asks for, or
+/// the system refuses it, so that the runs were those of another: interprets
+/// the kernels of that level.
 int Verification::interpretBest(const hova_program &program) {
   const hova_level &best = program.levels[0];
   if (session.dump() || best.features == 0 ||
-      (best.features & ~hova_cpu_features()) == 0) {
+      (best.features & ~hova_usable_features(&program)) == 0) {
     return Ok;
   }
   if (program.flops_executed > kMostInterpreted) {
-    printNote("this processor cannot run level '" + llvm::Twine(best.name) +
+    printNote("this machine cannot run level '" + llvm::Twine(best.name) +
               "', and the model is too large to be interpreted: what ran is "
               "another level");
     return Ok;
@@ -189,7 +191,7 @@ int Verification::interpretBest(const hova_program &program) {
                " computes");
     return Differs;
   }
-  printNote("this processor cannot run level '" + llvm::Twine(best.name) +
+  printNote("this machine cannot run level '" + llvm::Twine(best.name) +
             "': its kernels were interpreted, " +
             llvm::Twine(found.interpreted) + " runs, and are right");
   return Ok;

@@ -30,13 +30,22 @@ def has_vectors():
     return {"avx512_bf16", "avx512_fp16", "avx512vbmi"} <= set(flags)
 
 
-def build_emulator(folder):
-    library = folder / "tiles.so"
-    source = Path(__file__).parent / "EmulateTiles.c"
+def has_unit():
+    return "amx_tile" in Path("/proc/cpuinfo").read_text()
+
+
+def build_library(name, folder):
+    """Of a source in this folder, to be loaded before a program."""
+    library = folder / f"{name}.so"
+    source = Path(__file__).parent / f"{name}.c"
     subprocess.run(
         ["clang-22", "-O2", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-mfma", "-o", library, source, "-lm"], check=True
     )
     return library
+
+
+def build_emulator(folder):
+    return build_library("EmulateTiles", folder)
 
 
 def compile_program(model, output, *words):
@@ -62,6 +71,32 @@ def claim_unit(program, output):
     assert len(places) == 1, "a program with the level and the same one without the unit"
     (features,) = struct.unpack_from("<Q", data, places[0])
     struct.pack_into("<Q", data, places[0], features & ~UNIT)
+    output.write_bytes(data)
+    output.chmod(0o755)
+
+
+# What a program asks the processor, and what EmulateTiles.c answers instead.
+QUESTIONS = {"cpuid": (b"\x0f\xa2", b"\x0f\x0b"), "xgetbv": (b"\x0f\x01\xd0", b"\x0f\xff\xc0")}
+
+
+def pretend_unit(program, output):
+    """The same program, which hears of a unit where EmulateTiles.c is loaded before it."""
+    data = bytearray(program.read_bytes())
+    words = ("-d", "--disassemble-symbols=hova_cpu_features", program)
+    code = subprocess.run(["llvm-objdump-22", *words], capture_output=True, text=True, check=True).stdout
+    headers = [struct.unpack_from("<IIQQQQ", data, int.from_bytes(data[32:40], "little") + 56 * i) for i in range(data[56])]
+    found = re.findall(r"^\s*(\w+): .*\t(cpuid|xgetbv)\b", code, re.MULTILINE)
+    assert {name for _, name in found} == set(QUESTIONS)
+    for address, name in found:
+        # Where the segment with that address lies in the file.
+        (place,) = (
+            int(address, 16) - begin + offset
+            for kind, _, offset, begin, _, size in headers
+            if kind == 1 and begin <= int(address, 16) < begin + size
+        )
+        asked, instead = QUESTIONS[name]
+        assert data[place : place + len(asked)] == asked
+        data[place : place + len(asked)] = instead
     output.write_bytes(data)
     output.chmod(0o755)
 
