@@ -28,6 +28,12 @@ struct MatrixUnit {
   static constexpr int64_t depth = rowBytes / 2, columns = rowBytes / 4;
   /// A block: each operand is loaded once for two products.
   static constexpr int64_t blockRows = 2 * rows, blockColumns = 2 * columns;
+  /// Steps of k and columns from which a product that is filled up to a block
+  /// pays. Of 16 by 16 a block of 32 rows takes 64 cycles for four products of
+  /// tiles, and about 140 for copies of the factors and for sums that pass
+  /// through memory; vectors, with two multiply-adds of 16 lanes a cycle, 256.
+  /// Of 12 by 16 it would be 192.
+  static constexpr int64_t leastDepth = 16, leastColumns = 16;
 };
 
 struct CpuFacts {

@@ -7,7 +7,8 @@
 // of the call pass over a half strip, and prefetch the next one.
 //
 // Where the inner dimension is no multiple of the unit's steps, the rest of it
-// is added in vectors, row by row.
+// is copied, once for a half strip and once for a block of it, and filled up
+// with zeros on both sides: 0 times a NaN is a NaN.
 
 #include "codegen/cpu/recipes/BlockProducts.h"
 #include "codegen/cpu/CpuFacts.h"
@@ -49,14 +50,15 @@ Expr UnitBlocks::skippedOf(const Expr &block) const {
   return before - min(before, rows - rowCount);
 }
 
-Verdict judgeUnitProduct(int64_t depth, int64_t columns, StringRef inner) {
+static Verdict judgeProduct(int64_t depth, int64_t columns, StringRef inner,
+                            int64_t leastDepth, int64_t leastColumns) {
   struct Least {
     int64_t size;
     StringRef what;
     int64_t least;
   };
-  for (const Least &of : {Least{depth, inner, MatrixUnit::depth},
-                          Least{columns, "columns", kColumns}}) {
+  for (const Least &of : {Least{depth, inner, leastDepth},
+                          Least{columns, "columns", leastColumns}}) {
     if (of.size < of.least) {
       return Verdict::decline("products of " + Twine(of.size) + " " + of.what +
                                   " are faster in vectors than by the matrix "
@@ -65,6 +67,15 @@ Verdict judgeUnitProduct(int64_t depth, int64_t columns, StringRef inner) {
     }
   }
   return Verdict::fire("products are those of the matrix unit");
+}
+
+Verdict judgeUnitProduct(int64_t depth, int64_t columns, StringRef inner) {
+  return judgeProduct(depth, columns, inner, MatrixUnit::depth, kColumns);
+}
+
+Verdict judgeUnitLinear(int64_t depth, int64_t columns) {
+  return judgeProduct(depth, columns, "channels", MatrixUnit::leastDepth,
+                      MatrixUnit::leastColumns);
 }
 
 int64_t wholeSteps(int64_t steps) {
@@ -76,15 +87,31 @@ Expr wholeSteps(const Expr &steps) {
          MatrixUnit::depth;
 }
 
-/// Two blocks of sums: one is written while the other is read.
-static Value takeSums(ScratchLayout &layout) {
-  return layout.take({2 * kRows, kColumns});
+static VectorType wordsType(KernelEmitter &e) {
+  return VectorType::get({CpuFacts::registerLanes}, e.builder.getI32Type());
 }
 
-int64_t unitScratchBytes() {
-  ScratchLayout layout;
-  takeSums(layout);
-  return layout.getBytes();
+namespace {
+struct UnitScratch {
+  UnitScratch(ScratchLayout layout, LinearOp op) {
+    bool hasRest = shapeOf(op.getX()).back() % MatrixUnit::depth != 0;
+    MLIRContext *context = op.getContext();
+    sums = layout.take({2 * kRows, kColumns});
+    left = layout.take({hasRest ? kRows : 0, MatrixUnit::depth},
+                       BFloat16Type::get(context));
+    right = layout.take({hasRest ? MatrixUnit::depth / 2 : 0, kColumns},
+                        IntegerType::get(context, 32));
+    bytes = layout.getBytes();
+  }
+  Value sums; ///< two blocks: one is written while the other is read
+  /// The rest of the inner dimension, zeros behind it; null without one.
+  Value left, right;
+  int64_t bytes;
+};
+} // namespace
+
+int64_t unitScratchBytes(LinearOp op) {
+  return UnitScratch(ScratchLayout(), op).bytes;
 }
 
 namespace {
@@ -105,15 +132,13 @@ struct UnitProduct {
   ArrayRef<int64_t> shape = shapeOf(op.getResult());
   int64_t depth = shapeOf(op.getX()).back();
   int64_t wholeDepth = depth / MatrixUnit::depth * MatrixUnit::depth;
+  int64_t rest = depth - wholeDepth;
   int64_t panelColumns = cast<MemRefType>(weight.getType()).getShape()[2];
   int64_t stripsOfPanel = panelColumns / kColumns;
   /// Cache lines of a half strip, and those that each row prefetches.
   int64_t lines = (depth + 1) / 2 * kLines;
   Expr rows = max(blocks.rows, 1), share = (rows + (lines - 1)) / rows;
-  Value sums = [this] {
-    ScratchLayout scratch(&e);
-    return takeSums(scratch);
-  }();
+  UnitScratch scratch{ScratchLayout(&e), op};
 
   /// Half strips from `first` on, of which `valid` columns each are in the
   /// matrix. One loop over all blocks of all, since a block is finished during
@@ -124,6 +149,10 @@ struct UnitProduct {
       UnitBlock block = blockAt(first, turn);
       UnitBlock before = blockAt(first, max(turn, 1) - 1);
       Expr rows = select(turn == 0, 0, blocks.rowCount - before.skipped);
+      if (rest) {
+        e.ifThen(turn % blocks.count == 0, [&] { copyRight(block); });
+        copyLeft(block);
+      }
       multiply(block, rows, [&](Expr row) {
         prefetchShare(before, row, first + count);
         finish(before, row, valid);
@@ -141,18 +170,66 @@ struct UnitProduct {
             blocks.skippedOf(block), turn % 2 * kRows};
   }
 
+  /// What is left of the weight's half strip.
+  void copyRight(const UnitBlock &block) {
+    constexpr int64_t lanes = CpuFacts::registerLanes;
+    int64_t pairs = llvm::divideCeil(rest, 2);
+    auto copy = [&](Expr pair, llvm::function_ref<Expr(Expr column)> wordsAt) {
+      for (int64_t column = 0; column < kColumns; column += lanes) {
+        e.store(wordsAt(column), scratch.right, pair, {column, lanes});
+      }
+    };
+    e.forLoop("pairs", pairs, [&](Expr pair) {
+      copy(pair, [&](Expr column) {
+        SmallVector<Expr, 3> place = stripPlace(block, wholeDepth / 2 + pair);
+        place.back() = place.back() + column;
+        return e.load({weight, place}, lanes);
+      });
+    });
+    e.forLoop("pairs", pairs, MatrixUnit::depth / 2, 1, [&](Expr pair) {
+      copy(pair, [&](Expr) { return Expr(0).in(e.builder, wordsType(e)); });
+    });
+  }
+
+  /// What is left of the block's rows.
+  void copyLeft(const UnitBlock &block) {
+    e.forLoop("rows", blocks.rowCount, [&](Expr row) {
+      Chunk at{wholeDepth, MatrixUnit::depth, rest};
+      e.store(e.loadAsStored(x, block.row + row, at), scratch.left, row,
+              {0, MatrixUnit::depth});
+    });
+  }
+
+  /// A pair of the weight's half strip.
+  SmallVector<Expr, 3> stripPlace(const UnitBlock &block, Expr pair) {
+    return {block.strip / stripsOfPanel, pair,
+            block.strip % stripsOfPanel * kColumns};
+  }
+
   void multiply(const UnitBlock &block, Expr turns,
                 KernelEmitter::Body meanwhile) {
-    auto product = e.make<BlockProductOp>(
-        sums, ValueRange{block.buffer, e.index(0)}, x,
-        ValueRange{block.row, e.index(0)}, weight,
-        ValueRange{block.strip / stripsOfPanel, e.index(0),
-                   block.strip % stripsOfPanel * kColumns},
-        blocks.rowCount, blocks.height, e.index(wholeDepth), kColumns);
+    MatrixPlace left{x, {block.row, 0}}, right{weight, stripPlace(block, 0)};
+    MatrixPlace leftRest{scratch.left, {0, 0}},
+        rightRest{scratch.right, {0, 0}};
+    auto product = wholeDepth ? multiply(block, left, right, wholeDepth, false)
+                              : multiply(block, leftRest, rightRest,
+                                         MatrixUnit::depth, false);
+    if (wholeDepth && rest) {
+      multiply(block, leftRest, rightRest, MatrixUnit::depth, true);
+    }
     OpBuilder::InsertionGuard guard(e.builder);
     Block &body = product.runMeanwhile(turns);
     e.builder.setInsertionPointToStart(&body);
     meanwhile(e(body.getArgument(0)));
+  }
+
+  BlockProductOp multiply(const UnitBlock &block, const MatrixPlace &left,
+                          const MatrixPlace &right, int64_t steps,
+                          bool isAdded) {
+    return e.make<BlockProductOp>(
+        scratch.sums, ValueRange{block.buffer, e.index(0)}, left.matrix,
+        e.valuesOf(left.position), right.matrix, e.valuesOf(right.position),
+        blocks.rowCount, blocks.height, e.index(steps), kColumns, isAdded);
   }
 
   /// A row's share of the half strip that follows: its lines, even among all
@@ -172,14 +249,8 @@ struct UnitProduct {
     Expr inBlock = block.skipped + row;
     TilePlace place(block.row + inBlock, 1,
                     {block.strip * kColumns, kColumns, valid});
-    Expr tile = e.load(sums, TilePlace(block.buffer + inBlock, 0, 1, kColumns));
-    if (wholeDepth < depth) {
-      tile = e.compute<TileProductOp>(
-          tile.getType(), x, place.row, e.index(wholeDepth), weight,
-          ValueRange{block.strip / stripsOfPanel, e.index(wholeDepth / 2),
-                     block.strip % stripsOfPanel * kColumns},
-          e.index(depth - wholeDepth), /*columns=*/IntegerAttr(), tile);
-    }
+    Expr tile =
+        e.load(scratch.sums, TilePlace(block.buffer + inBlock, 0, 1, kColumns));
     if (op.getBias()) {
       tile = tile + e.loadTile(op.getBias(), shape, place);
     }
@@ -221,10 +292,6 @@ void forEachPair(KernelEmitter &e, Expr count,
             [&](Expr pair) { body(pair, pair * 2, Expr()); });
   e.forLoop("pairs", (count + 1) / 2, wholeSteps(count) / 2, 1,
             [&](Expr pair) { body(pair, {}, {}); });
-}
-
-static VectorType wordsType(KernelEmitter &e) {
-  return VectorType::get({CpuFacts::registerLanes}, e.builder.getI32Type());
 }
 
 /// The columns of `chunk` of two tokens, as pairs.

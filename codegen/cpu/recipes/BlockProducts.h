@@ -46,12 +46,15 @@ struct UnitBlocks {
 Verdict judgeUnitProduct(int64_t depth, int64_t columns,
                          llvm::StringRef inner = "channels");
 
+/// The same of emitUnitProduct, which fills up what is no whole step.
+Verdict judgeUnitLinear(int64_t depth, int64_t columns);
+
 /// As many as `steps` of k, or more, that are whole steps of the unit.
 int64_t wholeSteps(int64_t steps);
 Expr wholeSteps(const Expr &steps);
 
 /// Bytes of scratch that emitUnitProduct uses.
-int64_t unitScratchBytes();
+int64_t unitScratchBytes(LinearOp op);
 
 /// The product of the columns of `group` by the matrix unit, of `rows` rows
 /// from `beginRow` on. Where threads divide columns, they are those of the

@@ -86,8 +86,8 @@ static std::optional<Verdict> judgeUnit(LinearOp op) {
       !getElementTypeOrSelf(op.getWeight()).isBF16()) {
     return std::nullopt;
   }
-  return judgeUnitProduct(shapeOf(op.getX()).back(),
-                          shapeOf(op.getResult()).back());
+  return judgeUnitLinear(shapeOf(op.getX()).back(),
+                         shapeOf(op.getResult()).back());
 }
 
 /// Whether the products are those of the matrix unit.
@@ -101,7 +101,7 @@ static bool usesUnit(LinearOp op, const CpuSchedule &schedule) {
 
 static int64_t scratchBytes(LinearOp op, const CpuSchedule &schedule) {
   if (usesUnit(op, schedule)) {
-    return unitScratchBytes();
+    return unitScratchBytes(op);
   }
   return WaitingSums(ScratchLayout(), op, schedule).bytes;
 }

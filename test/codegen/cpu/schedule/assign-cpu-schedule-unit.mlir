@@ -11,17 +11,17 @@
 // CHECK-LABEL: hova.kernel "wide_and_narrow"
 // CHECK-SAME: matrix_unit>
 // CHECK: hova.linear {{.*}}"hova-assign-cpu-schedule" = {fired = true, why = "products are those of the matrix unit"}
-// CHECK: hova.linear {{.*}}"hova-assign-cpu-schedule" = {fired = false, fires_if = "there are 32 columns", why = "products of 31 columns are faster in vectors than by the matrix unit"}
-func.func @main(%x: tensor<1x40x64xbf16>) -> tensor<1x40x31xf32> {
+// CHECK: hova.linear {{.*}}"hova-assign-cpu-schedule" = {fired = false, fires_if = "there are 16 columns", why = "products of 15 columns are faster in vectors than by the matrix unit"}
+func.func @main(%x: tensor<1x40x64xbf16>) -> tensor<1x40x15xf32> {
   %w = hova.image_weight "w" : tensor<64x64xbf16>
-  %n = hova.image_weight "n" : tensor<64x31xbf16>
+  %n = hova.image_weight "n" : tensor<64x15xbf16>
   %out = hova.kernel "wide_and_narrow" units<batch 1, token 40> (%x, %w, %n) {
-  ^bb0(%a: tensor<1x40x64xbf16>, %w_: tensor<64x64xbf16>, %n_: tensor<64x31xbf16>):
+  ^bb0(%a: tensor<1x40x64xbf16>, %w_: tensor<64x64xbf16>, %n_: tensor<64x15xbf16>):
     %y = hova.linear %a, %w_ : tensor<1x40x64xbf16>, tensor<64x64xbf16> -> tensor<1x40x64xbf16>
-    %z = hova.linear %y, %n_ : tensor<1x40x64xbf16>, tensor<64x31xbf16> -> tensor<1x40x31xf32>
-    hova.yield %z : tensor<1x40x31xf32>
-  } : (tensor<1x40x64xbf16>, tensor<64x64xbf16>, tensor<64x31xbf16>) -> tensor<1x40x31xf32>
-  return %out : tensor<1x40x31xf32>
+    %z = hova.linear %y, %n_ : tensor<1x40x64xbf16>, tensor<64x15xbf16> -> tensor<1x40x15xf32>
+    hova.yield %z : tensor<1x40x15xf32>
+  } : (tensor<1x40x64xbf16>, tensor<64x64xbf16>, tensor<64x15xbf16>) -> tensor<1x40x15xf32>
+  return %out : tensor<1x40x15xf32>
 }
 
 // -----
@@ -43,15 +43,31 @@ func.func @main(%x: tensor<1x1x64xbf16>) -> tensor<1x1x64xf32> {
 
 // CHECK-LABEL: hova.kernel "few_channels"
 // CHECK-NOT: matrix_unit
-// CHECK: hova.linear {{.*}}{fired = false, fires_if = "there are 32 channels", why = "products of 31 channels are faster in vectors than by the matrix unit"}
-func.func @main(%x: tensor<1x40x31xbf16>) -> tensor<1x40x64xf32> {
-  %w = hova.image_weight "w" : tensor<31x64xbf16>
+// CHECK: hova.linear {{.*}}{fired = false, fires_if = "there are 16 channels", why = "products of 15 channels are faster in vectors than by the matrix unit"}
+func.func @main(%x: tensor<1x40x15xbf16>) -> tensor<1x40x64xf32> {
+  %w = hova.image_weight "w" : tensor<15x64xbf16>
   %out = hova.kernel "few_channels" units<batch 1, token 40> (%x, %w) {
-  ^bb0(%a: tensor<1x40x31xbf16>, %w_: tensor<31x64xbf16>):
-    %y = hova.linear %a, %w_ : tensor<1x40x31xbf16>, tensor<31x64xbf16> -> tensor<1x40x64xf32>
+  ^bb0(%a: tensor<1x40x15xbf16>, %w_: tensor<15x64xbf16>):
+    %y = hova.linear %a, %w_ : tensor<1x40x15xbf16>, tensor<15x64xbf16> -> tensor<1x40x64xf32>
     hova.yield %y : tensor<1x40x64xf32>
-  } : (tensor<1x40x31xbf16>, tensor<31x64xbf16>) -> tensor<1x40x64xf32>
+  } : (tensor<1x40x15xbf16>, tensor<15x64xbf16>) -> tensor<1x40x64xf32>
   return %out : tensor<1x40x64xf32>
+}
+
+// -----
+
+// What is filled up to a step and half a strip pays from 16 on.
+// CHECK-LABEL: hova.kernel "filled_up"
+// CHECK-SAME: matrix_unit>
+// CHECK: hova.linear {{.*}}{fired = true, why = "products are those of the matrix unit"}
+func.func @main(%x: tensor<1x40x16xbf16>) -> tensor<1x40x16xf32> {
+  %w = hova.image_weight "w" : tensor<16x16xbf16>
+  %out = hova.kernel "filled_up" units<batch 1, token 40> (%x, %w) {
+  ^bb0(%a: tensor<1x40x16xbf16>, %w_: tensor<16x16xbf16>):
+    %y = hova.linear %a, %w_ : tensor<1x40x16xbf16>, tensor<16x16xbf16> -> tensor<1x40x16xf32>
+    hova.yield %y : tensor<1x40x16xf32>
+  } : (tensor<1x40x16xbf16>, tensor<16x16xbf16>) -> tensor<1x40x16xf32>
+  return %out : tensor<1x40x16xf32>
 }
 
 // -----
