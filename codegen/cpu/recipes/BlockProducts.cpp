@@ -306,8 +306,8 @@ static Expr loadPairs(KernelEmitter &e, const MatrixPlace &place, Expr low,
       wordsType(e), e.compute<vector::InterleaveOp>(first, second));
 }
 
-void pairTokens(KernelEmitter &e, Value right, const MatrixPlace &place,
-                Expr count, int64_t valid) {
+void pairTokens(KernelEmitter &e, const MatrixPlace &right,
+                const MatrixPlace &place, Expr count, int64_t valid) {
   constexpr int64_t lanes = CpuFacts::registerLanes;
   forEachPair(e, count, [&](Expr pair, Expr low, Expr high) {
     for (int64_t column = 0; column < kColumns; column += lanes) {
@@ -315,7 +315,8 @@ void pairTokens(KernelEmitter &e, Value right, const MatrixPlace &place,
                   std::clamp<int64_t>(valid - column, 0, lanes)};
       Expr words = low && chunk.valid ? loadPairs(e, place, low, high, chunk)
                                       : Expr(0).in(e.builder, wordsType(e));
-      e.store(words, right, pair, {chunk.column, lanes});
+      e.store(words, right.matrix, right.position[0] + pair,
+              {right.position[1] + column, lanes});
     }
   });
 }
@@ -422,9 +423,8 @@ void SplitFactor::storePairs(KernelEmitter &e, Expr low, Expr high, Expr row,
 
 void multiplySplit(KernelEmitter &e, const MatrixPlace &sums,
                    const SplitFactor &left, const SplitFactor &right, Expr rows,
-                   Expr height, Expr depth) {
+                   Expr height, Expr depth, bool isAdded) {
   // A part has 2^-8 of the one before, and their product what both have.
-  bool isAdded = false;
   for (int64_t order = kParts - 1; order >= 0; --order) {
     for (auto [i, of] : llvm::enumerate(left.parts)) {
       int64_t j = order - int64_t(i);

@@ -78,10 +78,10 @@ void forEachPair(KernelEmitter &e, Expr count,
                  llvm::function_ref<void(Expr pair, Expr low, Expr high)> body);
 
 /// right[pair][j] = columns j < 32 of the two tokens of a pair, of which the
-/// first `valid` exist. The first token of `count` is at `place`; all are of
-/// bf16.
-void pairTokens(KernelEmitter &e, mlir::Value right, const MatrixPlace &place,
-                Expr count, int64_t valid);
+/// first `valid` exist. `right` is where the first pair goes. The first token
+/// of `count` is at `place`; all are of bf16.
+void pairTokens(KernelEmitter &e, const MatrixPlace &right,
+                const MatrixPlace &place, Expr count, int64_t valid);
 
 /// left[r][token] = column r of a token, r < `width`.
 void turnTokens(KernelEmitter &e, mlir::Value left, const MatrixPlace &place,
@@ -119,10 +119,11 @@ public:
 };
 
 /// A block of 32 columns: the products of parts, the smallest first. Those
-/// below the last digit of f32 are left out.
+/// below the last digit of f32 are left out. With `isAdded`, they are added to
+/// what is there.
 void multiplySplit(KernelEmitter &e, const MatrixPlace &sums,
                    const SplitFactor &left, const SplitFactor &right, Expr rows,
-                   Expr height, Expr depth);
+                   Expr height, Expr depth, bool isAdded = false);
 
 } // namespace hova
 

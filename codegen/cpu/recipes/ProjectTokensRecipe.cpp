@@ -81,7 +81,8 @@ void ProjectTokensLoops::emitTiles(KernelEmitter &e, Expr batch,
 void ProjectTokensLoops::emitUnitTiles(KernelEmitter &e, Expr batch,
                                        const Chunk &at) {
   constexpr int64_t lanes = MatrixUnit::blockColumns;
-  pairTokens(e, pairs, {x, {batch * tokens, at.column}}, tokens, at.valid);
+  pairTokens(e, {pairs, {0, 0}}, {x, {batch * tokens, at.column}}, tokens,
+             at.valid);
   UnitBlocks blocks(0, projected, unitHeightOf(projected));
   e.forLoop("blocks", blocks.count, [&](Expr block) {
     Expr first = blocks.firstOf(block);

@@ -23,11 +23,10 @@
 // relative to it, and peak that of the blocks before. No key after i has a part
 // in row i: its score is replaced by zero, whatever it is.
 //
-// By a matrix unit S and F are three factors each, and e_j as well; what is
-// left of the features to whole steps, and of softmax the plain values, are
-// added in vectors. There the scores of a whole causal block are computed
-// first, then the sums of its values in vectors, which are the smaller part,
-// and last F S.
+// By a matrix unit S and F are three factors each, and so are e_j and A_ij;
+// what is left of the features to whole steps, and of softmax the plain values,
+// are added in vectors. The scores of a whole causal block are computed first.
+// Behind the last query of a block of rows values are zeros, whatever is there.
 
 #include "codegen/cpu/recipes/FeatureRows.h"
 #include "codegen/cpu/recipes/ProductPanels.h"
@@ -57,6 +56,7 @@ struct SummaryAttentionScratch {
   SummaryAttentionOp op;
   const CpuSchedule &schedule;
   ScratchLayout layout;
+  Builder types{op.getContext()};
 
   FeatureSizes sizes{op, op.getQuery(), op.getSummary(), schedule};
   bool isCausal = op.getKey() != nullptr;
@@ -97,20 +97,24 @@ struct SummaryAttentionScratch {
       sizes.usesUnit ? depth / MatrixUnit::depth * MatrixUnit::depth : 0;
   SplitFactor statePairs{layout,
                          {unitDepth / 2, wholeSteps(sizes.valueWidth)},
-                         Builder(op.getContext()).getI32Type()};
+                         types.getI32Type()};
   SplitFactor unitQueries{layout,
                           {2 * unit.height, paddedStride(unitDepth, 2)},
-                          Builder(op.getContext()).getBF16Type()};
+                          types.getBF16Type()};
   Value unitSums = layout.take({2 * unit.height, MatrixUnit::blockColumns});
-  // And of a causal block: features of keys as pairs, and sums of their values.
+  // And of a causal block: features of keys and values as pairs, and scores of
+  // a block of rows.
   int64_t scoreDepth = isCausal && sizes.usesUnit
                            ? sizes.count / MatrixUnit::depth * MatrixUnit::depth
                            : 0;
-  SplitFactor keyPairs{layout,
-                       {scoreDepth / 2, paddedTokens},
-                       Builder(op.getContext()).getI32Type()};
-  Value valueSums = layout.take(
-      {scoreDepth ? sizes.block : 0, paddedStride(sizes.valueWidth, 4)});
+  SplitFactor keyPairs{
+      layout, {scoreDepth / 2, paddedTokens}, types.getI32Type()};
+  int64_t unitKeys = scoreDepth ? wholeSteps(sizes.block) : 0;
+  SplitFactor unitScores{layout,
+                         {2 * unit.height, paddedStride(unitKeys, 2)},
+                         types.getBF16Type()};
+  Value valuePairs = layout.take({unitKeys / 2, wholeSteps(sizes.valueWidth)},
+                                 types.getI32Type());
 };
 
 struct SummaryAttentionEmitter : SummaryAttentionScratch {
@@ -263,11 +267,22 @@ struct SummaryAttentionEmitter : SummaryAttentionScratch {
     e.forLoop("blocks", blocks.count, [&](Expr number) {
       Expr first = blocks.firstOf(number);
       splitQueries(first, blocks.rowCount, unitDepth);
+      Expr keys = min(first + blocks.rowCount, tokens.count);
+      if (scoreDepth) {
+        splitScores(first, blocks.rowCount, keys);
+      }
       e.forEachChunk(
           sizes.valueWidth, MatrixUnit::blockColumns, [&](const Chunk &at) {
             multiplySplit(e, {unitSums, {0, 0}}, unitQueries,
                           statePairs.at(0, at.column), blocks.rowCount,
                           unit.height, unitDepth);
+            if (scoreDepth) {
+              pairValues(first, keys, at);
+              multiplySplit(e, {unitSums, {0, 0}}, unitScores,
+                            SplitFactor({valuePairs, {0, at.column}}),
+                            blocks.rowCount, unit.height, wholeSteps(keys),
+                            /*isAdded=*/true);
+            }
             // Rows behind the last query, which fill a tile, are of no use.
             e.forLoop("queries", blocks.skippedOf(number),
                       min(blocks.rowCount, tokens.count), 1,
@@ -285,15 +300,33 @@ struct SummaryAttentionEmitter : SummaryAttentionScratch {
     });
   }
 
+  /// The scores of some queries with `keys` keys as a left factor of the unit:
+  /// those that are masked, and zeros behind them.
+  void splitScores(Expr first, Expr count, Expr keys) {
+    e.forLoop("queries", count, [&](Expr i) {
+      e.forLoop("keys", 0, wholeSteps(keys), MatrixUnit::depth, [&](Expr key) {
+        Expr masked = e.load(scores, first + i, {key, MatrixUnit::depth});
+        unitScores.store(e, select(key <= first + i, masked, 0), i, key);
+      });
+    });
+  }
+
+  /// The values of `keys` keys as pairs, from the step on that the block of
+  /// rows before has not filled.
+  void pairValues(Expr first, Expr keys, const Chunk &at) {
+    Expr from = first / MatrixUnit::depth * MatrixUnit::depth;
+    Expr column = keyHead * sizes.valueWidth + at.column;
+    pairTokens(e, {valuePairs, {from / 2, at.column}},
+               {e.buffer(op.getValue()), {block.row + from, column}},
+               keys - from, at.valid);
+  }
+
   /// Row `i` of the sums, of query `row` of the block.
   void storeUnitResult(Expr i, Expr row, const Chunk &at) {
     Expr sum = e.load(unitSums, TilePlace(i, 0, 1, at.lanes));
     if (unitDepth < depth) {
       sum = e.multiply({row, 1, at}, {queries.rows, {row, unitDepth}},
                        {state, {unitDepth, at.column}}, depth - unitDepth, sum);
-    }
-    if (isCausal) {
-      sum = sum + e.load(valueSums, {row, 1, at});
     }
     e.store(sum * e.load(inverse, {row, 0}), result,
             {block.row + row, 1, at + block.head * sizes.valueWidth});
@@ -435,13 +468,17 @@ struct SummaryAttentionEmitter : SummaryAttentionScratch {
     }
   }
 
-  /// The scores of queries `row` to `row + height`, from row `to` of them.
-  void emitScores(Expr row, int64_t height, Expr tiles, Expr to) {
+  /// The scores of queries `row` to `row + height`, from row `to` of them: to
+  /// those of the features before `from` the others are added.
+  void emitScores(Expr row, int64_t height, Expr tiles, Expr to,
+                  int64_t from = 0) {
     e.forLoop("tiles", tiles, [&](Expr tile) {
       TilePlace place(to, tile * tileColumns, height, tileColumns);
-      Expr product = e.multiply(place, {queries.rows, {row, 0}},
-                                {packed, {0, place.column}}, sizes.count);
-      e.store(product, scores, place);
+      Expr before = from ? e.load(scores, place) : Expr();
+      Expr sum = e.multiply(place, {queries.rows, {row, from}},
+                            {packed, {from, place.column}}, sizes.count - from,
+                            before);
+      e.store(sum, scores, place);
     });
   }
 
@@ -465,20 +502,6 @@ struct SummaryAttentionEmitter : SummaryAttentionScratch {
                                 keyPairs.at(0, key), blocks.rowCount,
                                 unit.height, scoreDepth);
                 });
-    });
-  }
-
-  /// Adds the features that are left to the unit's scores of a row block.
-  void addScoresOfRest(Expr row, int64_t height, Expr tiles) {
-    if (scoreDepth == sizes.count) {
-      return;
-    }
-    e.forLoop("tiles", tiles, [&](Expr tile) {
-      TilePlace place(row, tile * tileColumns, height, tileColumns);
-      Expr sum = e.multiply(place, {queries.rows, {row, scoreDepth}},
-                            {packed, {scoreDepth, place.column}},
-                            sizes.count - scoreDepth, e.load(scores, place));
-      e.store(sum, scores, place);
     });
   }
 
@@ -516,10 +539,8 @@ struct SummaryAttentionEmitter : SummaryAttentionScratch {
     auto emitRows = [&](Expr row, int64_t height) {
       Expr limit = row + height;
       Expr tiles = (limit + (tileColumns - 1)) / tileColumns;
-      if (scoreDepth) {
-        addScoresOfRest(row, height, tiles);
-      } else {
-        emitScores(row, height, tiles, 0);
+      if (scoreDepth < sizes.count) {
+        emitScores(row, height, tiles, scoreDepth ? row : 0, scoreDepth);
       }
       e.forLoop("queries", height, [&](Expr number) {
         Expr query = row + number;
@@ -536,27 +557,11 @@ struct SummaryAttentionEmitter : SummaryAttentionScratch {
               emitScores(query, 1, tiles, i);
             });
       });
-      if (scoreDepth) {
-        sumValues(row, height, limit);
-      } else {
+      if (!scoreDepth) {
         emitResults(row, height, limit);
       }
     };
     forEachTokenRows(e, "queries", tokens, emitRows);
-  }
-
-  /// The sums of the values of the block's own keys, which `emitUnitResults`
-  /// reads.
-  void sumValues(Expr row, int64_t height, Expr limit) {
-    int64_t width = sizes.valueWidth;
-    forEachTileColumn(e, width, [&](const Chunk &at) {
-      TilePlace place(row, height, at);
-      Expr sum = e.multiply(
-          place, {scores, {row, 0}},
-          {e.buffer(op.getValue()), {block.row, keyHead * width + at.column}},
-          limit);
-      e.store(sum, valueSums, place);
-    });
   }
 };
 } // namespace

@@ -281,7 +281,8 @@ def performer_alone(folder, width, count, tokens, words):
 @pytest.mark.parametrize(("width", "count"), ((64, 96), (80, 50)))
 def test_factors_of_f32_are_not_rounded(width, count, causal, emulator, tmp_path):
     """Of tokens of bf16: the weight of the features, the features and their sums keep 24 digits."""
-    tokens, random = 130, np.random.default_rng(3)
+    # Of the second block of 98, 33 tokens, the last block of rows begins within a pair of keys.
+    tokens, random = 131, np.random.default_rng(3)
     model = performer_alone(tmp_path, width, count, tokens, {"kernel": "relu", "causal": causal})
     w = random.standard_normal((count, width)).astype(np.float32)
     names = ("query", "key", "value", "output")
@@ -320,12 +321,34 @@ def test_a_performer_has_as_many_products_as_parts_need(causal, emulator, tmp_pa
     features = sum(3 * tiles(rows, width, count, height) for rows in queries)
     results = sum(6 * tiles(rows, count, width, height) for rows in queries)
     keys = sum(3 * tiles(rows, width, count, 13) + 3 * tiles(width, rows, count, 13) for rows in (98, 32))
-    scores = 0
+    scores = values = 0
     if causal:
         features *= 2
-        firsts = [min(26 * number, 98 - 26) for number in range(4)], [0, 6]
-        scores = sum(6 * tiles(26, count, first + 26, 13) for block in firsts for first in block)
-    assert counts["tdpbf16ps"] == linears + 2 * (features + keys + scores + results)
+        seen = [min(26 * number, 98 - 26) + 26 for number in range(4)] + [26, 32]
+        scores = sum(6 * tiles(26, count, last, 13) for last in seen)
+        values = sum(3 * tiles(26, last, width, 13) for last in seen)
+    assert counts["tdpbf16ps"] == linears + 2 * (features + keys + scores + values + results)
+
+
+@needs_vectors
+def test_values_behind_a_block_of_rows_are_not_read(emulator, tmp_path):
+    """26 rows of a causal performer are a block of the unit, whose steps are 32 keys: 0 times a NaN is a NaN."""
+    tokens = 130
+    program = Emulated(performer_alone(tmp_path, 64, 96, tokens, {"kernel": "relu", "causal": True}), tmp_path, emulator)
+    random = np.random.default_rng(5)
+    inputs = {name: random.standard_normal((2, tokens, 64)).astype(np.float32) for name in "qkv"}
+    found = []
+    for place in (None, 60, 125):
+        if place:
+            inputs["v"][:, place] = np.nan
+        words = [f"--input={name}={save(tmp_path, name, array)}" for name, array in inputs.items()]
+        program.run(*words, f"--output-dir={tmp_path}")
+        found.append(np.load(tmp_path / "y.npy"))
+        inputs["v"] = np.nan_to_num(inputs["v"])
+    whole, early, late = found
+    # Token 60 is one of rows 52 to 77, and token 125 one of the last six, whose block hands on no others.
+    assert np.isfinite(whole).all() and np.isnan(early[:, 60:]).all() and np.isnan(late[:, 125:]).all()
+    assert np.isfinite(late[:, :124]).all() and np.array_equal(bits(whole[:, :52]), bits(early[:, :52]))
 
 
 # ===-----------------------------------------------------------------------=== #
