@@ -85,8 +85,9 @@ struct GpuFacts {
   /// Whether a launch may begin while the one before it still runs, and its
   /// kernel waits (`griddepcontrol`).
   bool overlapsLaunches = false;
-  /// Rows of a block of a kernel of rows, each a warp's, where that many blocks
-  /// leave multiprocessors idle.
+  /// Rows of a block of a kernel of rows, each a warp's, where more of them
+  /// leave multiprocessors idle: two at least, since copies of a box need a
+  /// thread for each word of a row.
   int64_t leastRowsOfBlock = kRowsOfBlock;
   /// The row of the GPU for which times of its code are modelled, since the
   /// model was compared with one. Empty: there is none.

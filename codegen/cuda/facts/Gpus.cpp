@@ -99,7 +99,7 @@ static constexpr GpuFacts sm90a = {"sm_90a",
                                    /*attentionBlocks=*/1,
                                    groupTiles,
                                    /*overlapsLaunches=*/true,
-                                   /*leastRowsOfBlock=*/1,
+                                   /*leastRowsOfBlock=*/2,
                                    /*modelledAs=*/"sm_90a",
                                    /*cyclesOfTime=*/1755,
                                    /*bytesOfTime=*/8.1e6};

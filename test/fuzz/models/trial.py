@@ -74,6 +74,7 @@ class Trial:
     divide: bool = False
     checkpoint: bool = False
     target: str = "cpu"
+    gpu: str = ""  # the level that kernels are made for; the first of the target's, where none is named
     items: bool = False  # whether a program for any number of items is made, too
 
     @classmethod
@@ -94,6 +95,9 @@ class Trial:
         drawn["items"] = fixed.get("target", "cpu") == "cpu" and rng.random() < 0.3
         if fixed.get("target", "cpu") != "cpu":
             drawn["dtype"] = rng.choice(["f32", "bf16", "bf16", "f16"])
+        if fixed.get("target") == "cuda-emulated":
+            # Drawn apart, so that a seed has the model that it had.
+            drawn["gpu"] = random.Random(f"level {seed}").choice(["", "", "sm_86", "sm_90a", "sm_90a"])
         # The front end sees the file, so only what survives JSON is kept.
         description = json.loads(json.dumps(model.description))
         return cls(seed, description, model.settings, ids, **(drawn | fixed))
@@ -163,6 +167,7 @@ class Trial:
         if self.target == "cpu":
             options.append(f"--march={self.march}")
             options += [f"--pass-pipeline={DIVIDE}"] if self.divide else []
+        options += [f"--gpu-arch={self.gpu}"] if self.gpu else []
         for name, value in self.settings.items():
             text = str(value).lower() if isinstance(value, bool) else value
             options.append(f"--set={name}={text}")
