@@ -202,6 +202,7 @@ constexpr Row rows[] = {
     {"hova.whole", isPair,
      "to be where a value in the arena begins, and its bytes",
      "hova.arena_buffer"},
+    {"hova.contents", isNumbers, "to be the words of a buffer"},
     {"hova.offset", isNumber, kNumberForm},
     {hova::kSiteAttr, isSite, "to have a kind and a path"},
     {hova::kRequireAttr, isFused, "to be \"fused\""},

@@ -29,7 +29,7 @@ extern "C" {
 #endif
 
 /// Raised whenever a struct below changes.
-#define HOVA_ABI_VERSION 13
+#define HOVA_ABI_VERSION 14
 
 //===----------------------------------------------------------------------===//
 // Status and tensors
@@ -260,7 +260,8 @@ void hova_end_kernel(struct hova_team *team, int64_t kernel);
 /// of 64, of a buffer that each thread has for its own units, or, a multiple of
 /// 64 too, bytes after the start of the launches. There lie the tables by
 /// which kernels find rows: no image can change them. The table of a run's
-/// sequences is written by `hova_run`.
+/// sequences is written by `hova_run`. The last are words of the step of the
+/// launch that a call belongs to (see `hova_step`).
 enum hova_buffer_kind {
   HOVA_IN_ARENA = 0,
   HOVA_IN_WEIGHTS = 1,
@@ -269,13 +270,16 @@ enum hova_buffer_kind {
   HOVA_IN_CHUNK = 4,
   HOVA_IN_TABLES = 5,
   HOVA_IN_SEQUENCES = 6,
+  HOVA_OF_STEP = 7,
   HOVA_BUFFER_KINDS = 7, ///< the mask
   HOVA_BUFFER_KIND_BITS = 3
 };
 
 /// One call of a kernel, divided among the first `parts` threads at most.
-/// After it lie its buffers (see `hova_buffer_kind`), its costs, and a
-/// `hova_chunk` for each of the buffers HOVA_IN_CHUNK, then the next launch.
+/// After it lie its buffers (see `hova_buffer_kind`), its costs, a `hova_chunk`
+/// for each of the buffers HOVA_IN_CHUNK, and where it has stages a
+/// `hova_stages`, a `hova_stage` and then a `hova_step` for each of them; then
+/// the next launch.
 ///
 /// Where units differ in cost, `num_costs` numbers are what the first 1, 2, ..
 /// units cost together, and so many units after them cost the same again. The
@@ -300,6 +304,9 @@ typedef struct hova_launch {
   uint64_t extent;
   uint64_t grain;
   uint64_t least;
+  /// Stages that a run of few rows takes one after the other; 0: it has none
+  /// that it would divide otherwise.
+  uint64_t num_stages;
 } hova_launch;
 
 /// Where the rows of all chunks begin, in the arena, where nothing is alive
@@ -309,6 +316,37 @@ typedef struct hova_chunk {
   uint64_t offset;
   uint64_t row_bytes_before;
 } hova_chunk;
+
+/// How a run of fewer units than `few` divides a launch among several threads:
+/// stage by stage, and all meet between two of its steps.
+typedef struct hova_stages {
+  uint64_t few;
+  uint64_t least_work; ///< of a step that is divided by rows
+  uint64_t num_steps;  ///< of this run; of the largest one
+} hova_stages;
+
+/// A stage of a kernel whose units are rows. Threads divide the strips of
+/// columns of its product instead where a run has `least_rows` at least, by
+/// parts of which strips times rows are `part` at least.
+typedef struct hova_stage {
+  uint64_t strips; ///< 0: rows are divided in every run
+  uint64_t least_rows;
+  uint64_t part;
+  uint64_t grain;    ///< rows of a part at least
+  uint64_t row_work; ///< floating-point operations, and those that bytes count
+  uint64_t fixed_work; ///< the same of what any number of rows reads
+} hova_stage;
+
+/// Stages that threads do without meeting, from the first up to before the end,
+/// or to the last. A kernel sees the first four words.
+#define HOVA_LAST_STAGE UINT64_C(0xffffffff)
+typedef struct hova_step {
+  uint64_t first_stage, end_stage;
+  uint64_t of_strips; ///< 1: a call's units are strips; 0: they are rows
+  uint64_t rows;      ///< all of the run
+  uint64_t units;
+  uint64_t parts;
+} hova_step;
 
 /// A run as data, aligned to 64 bytes. The launches lie after it, and after
 /// them the program's tables.

@@ -4,6 +4,7 @@
 #include "codegen/cpu/HovaCpuDialect.h"
 #include "codegen/cpu/CpuSchedule.h"
 #include "codegen/cpu/Recipe.h"
+#include "codegen/cpu/StageSteps.h"
 #include "codegen/cpu/ThreadChunks.h"
 #include "codegen/cpu/TileOps.h"
 #include "mlir/IR/DialectImplementation.h"
@@ -69,6 +70,12 @@ public:
     add(name, [this, &size]() -> ParseResult {
       return failure(parser.parseEqual() ||
                      parser.parseInteger(size.emplace()));
+    });
+  }
+  void addNumbers(StringRef name, DenseI64ArrayAttr &numbers) {
+    add(name, [this, &numbers]() -> ParseResult {
+      return failure(parser.parseEqual() ||
+                     parser.parseCustomAttributeWithFallback(numbers));
     });
   }
   /// A parameter without a value.
@@ -225,12 +232,15 @@ LaunchShapeAttrInterface CpuScheduleAttr::getLaunchShape(Operation *op) const {
   if (!chunkValuesOf(kernel).empty()) {
     block = CpuSchedule::read(kernel).block;
   }
+  auto numbers = [&](ArrayRef<int64_t> given) {
+    return given.empty() ? DenseI64ArrayAttr()
+                         : DenseI64ArrayAttr::get(getContext(), given);
+  };
   // A recipe may come from a plugin, and so may what it says of costs.
   return CpuLaunchAttr::getChecked(
       [kernel]() mutable { return kernel.emitOpError(); }, getContext(),
-      kernel.getUnits()->count(), getGrain(), block,
-      costs.empty() ? DenseI64ArrayAttr()
-                    : DenseI64ArrayAttr::get(getContext(), costs));
+      kernel.getUnits()->count(), getGrain(), block, numbers(costs),
+      numbers(stageStepsOf(kernel)));
 }
 
 //===----------------------------------------------------------------------===//
@@ -239,36 +249,39 @@ LaunchShapeAttrInterface CpuScheduleAttr::getLaunchShape(Operation *op) const {
 
 Attribute CpuLaunchAttr::parse(AsmParser &parser, Type) {
   std::optional<int64_t> units, grain, block;
-  DenseI64ArrayAttr costs;
+  DenseI64ArrayAttr costs, stages;
   ParameterText text(parser);
   text.addSize("units", units);
   text.addSize("grain", grain);
   text.addSize("block", block);
-  text.add("costs", [&]() -> ParseResult {
-    return failure(parser.parseEqual() ||
-                   parser.parseCustomAttributeWithFallback(costs));
-  });
+  text.addNumbers("costs", costs);
+  text.addNumbers("stages", stages);
   if (text.parse({"units", "grain"})) {
     return {};
   }
   return getChecked([&text] { return text.emitError(); }, parser.getContext(),
-                    *units, *grain, block, costs);
+                    *units, *grain, block, costs, stages);
 }
 
 void CpuLaunchAttr::print(AsmPrinter &printer) const {
   printer << "<units = " << getUnits();
   printSize(printer, "grain", getGrain());
   printSize(printer, "block", getBlock());
-  if (getCosts()) {
-    printer << ", costs = ";
-    printer.printStrippedAttrOrType(getCosts());
-  }
+  auto printNumbers = [&](StringRef name, DenseI64ArrayAttr numbers) {
+    if (numbers) {
+      printer << ", " << name << " = ";
+      printer.printStrippedAttrOrType(numbers);
+    }
+  };
+  printNumbers("costs", getCosts());
+  printNumbers("stages", getStages());
   printer << '>';
 }
 
 LogicalResult CpuLaunchAttr::verify(Emit emitError, int64_t units,
                                     int64_t grain, std::optional<int64_t> block,
-                                    DenseI64ArrayAttr costs) {
+                                    DenseI64ArrayAttr costs,
+                                    DenseI64ArrayAttr stages) {
   // Multiplied by a number of threads it stays an integer.
   constexpr int64_t kMostUnits = int64_t(1) << 40;
   if (failed(checkSize(emitError, "units", units, kMostUnits)) ||
@@ -281,6 +294,13 @@ LogicalResult CpuLaunchAttr::verify(Emit emitError, int64_t units,
                              [](int64_t cost) { return cost <= 0; }))) {
     return emitError() << "expects positive costs whose number divides "
                        << units << " units, got " << costs.asArrayRef();
+  }
+  if (stages && (stages.empty() || stages.size() % StageStep::kNumbers != 0 ||
+                 llvm::any_of(stages.asArrayRef(),
+                              [](int64_t number) { return number < 0; }))) {
+    return emitError() << "expects " << StageStep::kNumbers
+                       << " numbers for each stage, none below 0, got "
+                       << stages.asArrayRef();
   }
   return success();
 }
@@ -304,10 +324,14 @@ LogicalResult CpuLaunchAttr::verifyLaunch(Operation *op,
   for (Value buffer : launch.getBuffers()) {
     Operation *place = buffer.getDefiningOp();
     if (place && !isa<ArenaBufferOp, ImageBufferOp, TableBufferOp,
-                      ChunkBufferOp, SequenceBufferOp>(place)) {
+                      ChunkBufferOp, SequenceBufferOp, StepBufferOp>(place)) {
       return launch.emitOpError("expects buffers that are arguments or places "
                                 "in the program's memory, got one of '")
              << place->getName() << "'";
+    }
+    if (isa_and_nonnull<StepBufferOp>(place) && !getStages()) {
+      return launch.emitOpError("expects stages for the steps that its kernel "
+                                "is to take");
     }
     if (!isa_and_nonnull<ChunkBufferOp>(place)) {
       continue;

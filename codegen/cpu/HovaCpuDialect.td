@@ -68,6 +68,12 @@ def HovaCpu_LaunchAttr : AttrDef<HovaCpu_Dialect, "CpuLaunch",
     part pass through all stages together, at most, if not all. Where units
     differ in cost, `costs` are those of the first units, and of as many after
     them, and so on; the parts are then such that their costs are alike.
+    `stages` has six numbers for each stage of a kernel that a run of few rows
+    takes stage by stage: strips of columns, 0 where threads divide rows in every
+    run; least rows of a run that divides them; rows times strips of a part, at
+    least; rows of a part where rows are divided, at least; and floating-point
+    operations of a row, and of what any number of rows reads, with those that
+    bytes count. Such a kernel has a `hova_cpu.step_buffer`.
 
     Sizes and costs are positive, and the number of costs divides the units. A
     callee takes scratch bytes and two indices after its buffers. A chunk buffer
@@ -75,7 +81,7 @@ def HovaCpu_LaunchAttr : AttrDef<HovaCpu_Dialect, "CpuLaunch",
   }];
   let parameters = (ins "int64_t":$units, "int64_t":$grain,
       "std::optional<int64_t>":$block,
-      "::mlir::DenseI64ArrayAttr":$costs);
+      "::mlir::DenseI64ArrayAttr":$costs, "::mlir::DenseI64ArrayAttr":$stages);
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
 }

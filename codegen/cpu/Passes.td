@@ -368,8 +368,8 @@ def LowerLaunchesPass : Pass<"hova-lower-launches", "::mlir::ModuleOp"> {
     ```
     becomes
     ```mlir
-    llvm.mlir.global external constant @hova_launches(dense<[1, 2, 0, 1, 4, 2, 64, 4, 0, 0, 0, 0, 0, 2, 3]> : tensor<15xi64>)
-        {addr_space = 0 : i32, alignment = 64 : i64} : !llvm.array<15 x i64>
+    llvm.mlir.global external constant @hova_launches(dense<[1, 2, 0, 1, 4, 2, 64, 4, 0, 0, 0, 0, 0, 0, 2, 3]> : tensor<16xi64>)
+        {addr_space = 0 : i32, alignment = 64 : i64} : !llvm.array<16 x i64>
     func.func @hova_call(%number: i64, %buffers: !llvm.ptr, %memory: !llvm.ptr, %first: i64, %last: i64) {
       %bytes = llvm.mlir.poison : !llvm.struct<(ptr, ptr, i64, array<1 x i64>, array<1 x i64>)>
       %rows = llvm.mlir.poison : !llvm.struct<(ptr, ptr, i64, array<2 x i64>, array<2 x i64>)>

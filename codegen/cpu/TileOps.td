@@ -372,6 +372,26 @@ def HovaCpu_PairDotOp : HovaCpu_Op<"pair_dot", [Pure, AllTypesMatch<["a", "b"]>,
   let hasVerifier = 1;
 }
 
+def HovaCpu_StepBufferOp : HovaCpu_Op<"step_buffer", [Pure]> {
+  let summary = "what a call does of a kernel";
+  let description = [{
+    In a program with ranges, for a kernel whose stages a run of few rows takes
+    one after the other: the first stage of a call and the end of its stages,
+    whether its units are strips of columns and not rows (1), and the rows of the
+    run. Where units are strips, a call has all rows. `hova.contents` are those of
+    a call that has all stages, and rows.
+
+    ```mlir
+    func.func @buffer() {
+      %b = hova_cpu.step_buffer : memref<1x4xi64>
+      return
+    }
+    ```
+  }];
+  let results = (outs MemRefOf<[I64]>:$buffer);
+  let assemblyFormat = "attr-dict `:` type($buffer)";
+}
+
 def HovaCpu_LookupOp : HovaCpu_Op<"lookup", [Pure]> {
   let summary = "an entry of a table of constants for every lane";
   let description = [{

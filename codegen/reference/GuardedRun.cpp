@@ -60,6 +60,10 @@ public:
     if (buffer.getDefiningOp<SequenceBufferOp>()) {
       return "the table of sequences";
     }
+    if (Operation *place = buffer.getDefiningOp();
+        place && place->hasAttr(kContentsAttr)) {
+      return "the words that say what a call does";
+    }
     if (buffer.getDefiningOp<ChunkBufferOp>()) {
       auto name = buffer.getLoc()->findInstanceOf<NameLoc>();
       return name ? ("the thread chunk's value '" + name.getName().strref() +
@@ -207,7 +211,8 @@ GuardedMemory *Guard::place(uint64_t buffer,
     return nullptr;
   }
   bool isRead = kind == HOVA_INPUT || kind == HOVA_IN_WEIGHTS ||
-                kind == HOVA_IN_TABLES || kind == HOVA_IN_SEQUENCES;
+                kind == HOVA_IN_TABLES || kind == HOVA_IN_SEQUENCES ||
+                kind == HOVA_OF_STEP;
   if (isRead) {
     memcpy(memory->data(), address, planned.bytes);
     memory->makeReadOnly();

@@ -290,6 +290,15 @@ KernelCheck::Buffers KernelCheck::buffersOf(LaunchOp launch, KernelOp kernel) {
       entry->second.assign(bytes, bytes + table.size() * sizeof(int32_t));
       continue;
     }
+    Operation *place = buffer.getDefiningOp();
+    if (auto given =
+            place ? place->getAttrOfType<DenseI64ArrayAttr>(kContentsAttr)
+                  : DenseI64ArrayAttr()) {
+      ArrayRef<char> bytes = given.getRawData();
+      entry->second.assign(bytes.begin(), bytes.end());
+      entry->second.resize(sizeOf(cast<MemRefType>(buffer.getType())));
+      continue;
+    }
     auto type = cast<MemRefType>(buffer.getType());
     entry->second.assign(sizeOf(type), kPoison);
     if (i < inputs) {

@@ -27,6 +27,9 @@ inline constexpr llvm::StringLiteral kPartsAttr = "hova.parts";
 /// On `hova.arena_buffer` of rows of another value: where that value begins in
 /// the arena, and its bytes.
 inline constexpr llvm::StringLiteral kWholeAttr = "hova.whole";
+/// On what a target gives to kernels besides: what 64-bit words a buffer has
+/// where a kernel is called by itself, for all of its units.
+inline constexpr llvm::StringLiteral kContentsAttr = "hova.contents";
 /// On `hova.store_weight`: the place in the image, or among the tables.
 inline constexpr llvm::StringLiteral kOffsetAttr = "hova.offset";
 /// The function that makes the packed weights, and after `tile` the one that

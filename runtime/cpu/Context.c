@@ -31,7 +31,8 @@ typedef struct cpu_context {
   hova_launches *launches;
   int32_t *sequences;
   hova_sizes sizes;
-  void *data[]; ///< addresses of inputs, then of outputs
+  uint64_t sized_threads; ///< for as many threads
+  void *data[];           ///< addresses of inputs, then of outputs
 } cpu_context;
 
 static cpu_context *as_cpu(hova_context *context) {
@@ -150,14 +151,19 @@ static hova_status allocate_sizes(cpu_context *context) {
 }
 
 static void set_sizes(cpu_context *context, const hova_sizes *sizes) {
-  if (!context->launches || hova_same_sizes(sizes, &context->sizes)) {
+  // Whoever takes the place of a call has it whole.
+  uint64_t threads =
+      context->job.watch.intercept ? 1 : (uint64_t)context->threads;
+  if (!context->launches || (hova_same_sizes(sizes, &context->sizes) &&
+                             threads == context->sized_threads)) {
     return;
   }
   const hova_ranges *ranges = context->base.program->ranges;
   hova_write_sequences(ranges, sizes, context->sequences);
-  hova_size_launches(context->base.level->launches, ranges, sizes,
+  hova_size_launches(context->base.level->launches, ranges, sizes, threads,
                      context->launches);
   context->sizes = *sizes;
+  context->sized_threads = threads;
 }
 
 static hova_status start(hova_context *base, const hova_options *options) {

@@ -16,8 +16,30 @@ const hova_chunk *hova_chunks_of(const hova_launch *launch) {
   return (const hova_chunk *)(after + launch->num_buffers + launch->num_costs);
 }
 
+const hova_stages *hova_stages_of(const hova_launch *launch) {
+  return launch->num_stages ? (const hova_stages *)(hova_chunks_of(launch) +
+                                                    launch->num_chunks)
+                            : NULL;
+}
+
+static const hova_stage *first_stage(const hova_stages *stages) {
+  return (const hova_stage *)(stages + 1);
+}
+
+const hova_step *hova_steps_of(const hova_launch *launch, uint64_t *count) {
+  const hova_stages *stages = hova_stages_of(launch);
+  *count = stages ? stages->num_steps : 1;
+  return stages ? (const hova_step *)(first_stage(stages) + launch->num_stages)
+                : NULL;
+}
+
 const hova_launch *hova_next_launch(const hova_launch *launch) {
-  return (const hova_launch *)(hova_chunks_of(launch) + launch->num_chunks);
+  uint64_t steps;
+  return launch->num_stages
+             ? (const hova_launch *)(hova_steps_of(launch, &steps) +
+                                     launch->num_stages)
+             : (const hova_launch *)(hova_chunks_of(launch) +
+                                     launch->num_chunks);
 }
 
 uint64_t hova_launch_bytes(const hova_launches *launches) {
@@ -28,9 +50,81 @@ uint64_t hova_launch_bytes(const hova_launches *launches) {
   return (uint64_t)((const char *)launch - (const char *)launches);
 }
 
+/// Whether the threads of a run with so many rows divide a stage's columns.
+static bool divides_strips(const hova_stage *stage, uint64_t rows) {
+  return stage->strips && rows >= stage->least_rows;
+}
+
+static hova_step step_of_strips(const hova_stage *stage, uint64_t number,
+                                uint64_t rows) {
+  uint64_t grain = (stage->part + rows - 1) / rows;
+  uint64_t parts = stage->strips / grain;
+  return (hova_step){.first_stage = number,
+                     .end_stage = number + 1,
+                     .of_strips = 1,
+                     .rows = rows,
+                     .units = stage->strips,
+                     .parts = parts ? parts : 1};
+}
+
+/// The stages from `first` up to the next whose columns are divided. There are
+/// no more than `most` parts, whose threads have scratch.
+static hova_step step_of_rows(const hova_launch *launch, uint64_t first,
+                              uint64_t most) {
+  const hova_stages *stages = hova_stages_of(launch);
+  const hova_stage *stage = first_stage(stages);
+  uint64_t end = first, grain = UINT64_MAX, work = 0, rows = launch->units;
+  for (; end < launch->num_stages && !divides_strips(&stage[end], rows);
+       ++end) {
+    grain = least(grain, stage[end].grain);
+    work += rows * stage[end].row_work + stage[end].fixed_work;
+  }
+  uint64_t parts = work < stages->least_work ? 1 : least(rows / grain, most);
+  return (hova_step){.first_stage = first,
+                     .end_stage = end,
+                     .rows = rows,
+                     .units = rows,
+                     .parts = parts ? parts : 1};
+}
+
+/// Whether a run takes the stages of a launch one after the other: threads
+/// would read all weights of its products for a few rows each.
+static bool takes_stages(const hova_launch *launch, uint64_t threads) {
+  const hova_stages *stages = hova_stages_of(launch);
+  bool divides = false;
+  for (uint64_t i = 0; i < launch->num_stages; ++i) {
+    divides |= divides_strips(&first_stage(stages)[i], launch->units);
+  }
+  return threads > 1 && divides && launch->units < stages->few;
+}
+
+/// Writes the steps of a launch whose units are those of the run, of which the
+/// largest has `most` parts.
+static void write_steps(hova_launch *launch, uint64_t most, uint64_t threads) {
+  uint64_t rows = launch->units, count;
+  hova_stages *stages = (hova_stages *)hova_stages_of(launch);
+  hova_step *step = (hova_step *)hova_steps_of(launch, &count);
+  bool takes = takes_stages(launch, threads);
+  stages->num_steps = takes ? 0 : 1;
+  if (!takes) {
+    step->units = step->rows = rows;
+    step->parts = launch->parts;
+    step->first_stage = step->of_strips = 0;
+    step->end_stage = HOVA_LAST_STAGE;
+  }
+  for (uint64_t stage = 0; takes && stage < launch->num_stages;) {
+    const hova_stage *at = &first_stage(stages)[stage];
+    *step = divides_strips(at, rows) ? step_of_strips(at, stage, rows)
+                                     : step_of_rows(launch, stage, most);
+    stage = step->end_stage;
+    ++stages->num_steps;
+    ++step;
+  }
+}
+
 void hova_size_launches(const hova_launches *launches,
                         const hova_ranges *ranges, const hova_sizes *sizes,
-                        hova_launches *sized) {
+                        uint64_t threads, hova_launches *sized) {
   const hova_launch *launch = (const hova_launch *)(launches + 1);
   hova_launch *to = (hova_launch *)(sized + 1);
   uint64_t items = (uint64_t)ranges->most_items;
@@ -44,6 +138,9 @@ void hova_size_launches(const hova_launches *launches,
       to->units = launch->units / most[launch->extent] * of_run[launch->extent];
       uint64_t parts = to->units / launch->grain;
       to->parts = to->units < launch->least || parts == 0 ? 1 : parts;
+      if (to->num_stages) {
+        write_steps(to, launch->parts, threads);
+      }
     }
     launch = hova_next_launch(launch);
     to = (hova_launch *)hova_next_launch(to);
@@ -164,13 +261,23 @@ static bool measure_arena(const hova_launches *launches, uint64_t threads,
   return true;
 }
 
+/// Parts of a launch in any run, at most.
+static uint64_t most_parts_of(const hova_launch *launch) {
+  const hova_stages *stages = hova_stages_of(launch);
+  uint64_t most = launch->parts;
+  for (uint64_t i = 0; i < launch->num_stages; ++i) {
+    uint64_t strips = first_stage(stages)[i].strips;
+    most = strips > most ? strips : most;
+  }
+  return most;
+}
+
 /// The scratch of one of `threads` threads.
-static uint64_t scratch_of(const hova_launches *launches, uint64_t thread,
-                           uint64_t threads) {
+static uint64_t scratch_of(const hova_launches *launches, uint64_t thread) {
   const hova_launch *launch = (const hova_launch *)(launches + 1);
   uint64_t most = 0;
   for (uint64_t i = 0; i < launches->count; ++i) {
-    bool takes_part = thread < hova_parts_of(launch, threads);
+    bool takes_part = thread < most_parts_of(launch);
     if (takes_part && launch->scratch_bytes > most) {
       most = launch->scratch_bytes;
     }
@@ -188,7 +295,7 @@ bool hova_place_scratch(const hova_launches *launches, uint64_t threads,
       places[thread] = *end;
     }
     if (launches) {
-      uint64_t offset = scratch_of(launches, thread, threads);
+      uint64_t offset = scratch_of(launches, thread);
       fits = hova_add(*end, offset, end) && hova_add(*end, LINE - 1, end);
       *end &= ~(LINE - 1);
     }

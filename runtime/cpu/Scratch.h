@@ -22,17 +22,24 @@
 /// Where the buffers of its chunks lie, in the order of the buffers.
 const hova_chunk *hova_chunks_of(const hova_launch *launch);
 
+/// How a run of few rows divides it; null where it has no stages.
+const hova_stages *hova_stages_of(const hova_launch *launch);
+
+/// The steps of a launch, `count` of them; null, and one, where it has no
+/// stages.
+const hova_step *hova_steps_of(const hova_launch *launch, uint64_t *count);
+
 /// The launch after `launch`.
 const hova_launch *hova_next_launch(const hova_launch *launch);
 
 /// The bytes of all launches, without the tables after them.
 uint64_t hova_launch_bytes(const hova_launches *launches);
 
-/// Makes of `launches`, those of the largest run, those of one of these sizes:
-/// `sized` has a copy of them, and as many bytes.
+/// Makes of `launches`, those of the largest run, those of one of these sizes
+/// on `threads` threads: `sized` has a copy of them, and as many bytes.
 void hova_size_launches(const hova_launches *launches,
                         const hova_ranges *ranges, const hova_sizes *sizes,
-                        hova_launches *sized);
+                        uint64_t threads, hova_launches *sized);
 
 /// Threads, of `threads`, that have a part in a launch.
 uint64_t hova_parts_of(const hova_launch *launch, uint64_t threads);

@@ -193,8 +193,7 @@ static void open_gate(gate *gate) {
   }
 }
 
-/// Returns when every thread of the team has called it.
-static void meet(hova_team *team, int64_t thread) {
+void hova_meet(hova_team *team, int64_t thread) {
   if (team->threads == 1) {
     return;
   }
@@ -221,12 +220,12 @@ void hova_end_kernel(struct hova_team *team, int64_t kernel) {
 }
 
 void hova_barrier(struct hova_team *team, int64_t thread, int64_t kernel) {
-  meet(team, thread);
+  hova_meet(team, thread);
   if (thread == 0) {
     hova_end_kernel(team, kernel);
   }
   if (team->job->watch.hook) {
-    meet(team, thread);
+    hova_meet(team, thread);
   }
 }
 
@@ -240,7 +239,7 @@ static void run_part(hova_team *team, int64_t thread) {
   const hova_job *job = team->job;
   job->run(job->inputs, job->outputs, job->arena, job->weights, thread,
            team->threads, team);
-  meet(team, thread);
+  hova_meet(team, thread);
 }
 
 static void *run_worker(void *argument) {

@@ -57,6 +57,10 @@ bool hova_team_is_lost(const hova_team *team);
 /// caller writes between runs.
 void hova_team_run(hova_team *team, const hova_job *job);
 
+/// Returns when every thread of the team has called it, as hova_barrier does,
+/// within a kernel.
+void hova_meet(hova_team *team, int64_t thread);
+
 /// The job of the run that goes on.
 const hova_job *hova_team_job(const hova_team *team);
 

@@ -70,29 +70,31 @@ const uint64_t launches[] = {
     // count, most buffers
     4, 3,
     // kernel, parts, units, number of buffers, bytes of scratch, block, number
-    // of costs, number of chunks, extent, grain, least units, buffers
-    0, 2, kUnits, 2, sizeof(Chunk), kUnits, 0, 0, 0, 0, 0, HOVA_INPUT,
+    // of costs, number of chunks, extent, grain, least units, number of stages,
+    // buffers
+    0, 2, kUnits, 2, sizeof(Chunk), kUnits, 0, 0, 0, 0, 0, 0, HOVA_INPUT,
     64 | HOVA_IN_ARENA,
     //
-    1, 1, kUnits, 3, sizeof(Chunk), kUnits, 0, 0, 0, 0, 0, 64 | HOVA_IN_ARENA,
-    64 | HOVA_IN_WEIGHTS, HOVA_OUTPUT,
+    1, 1, kUnits, 3, sizeof(Chunk), kUnits, 0, 0, 0, 0, 0, 0,
+    64 | HOVA_IN_ARENA, 64 | HOVA_IN_WEIGHTS, HOVA_OUTPUT,
     //
-    0, 1, kUnits, 2, sizeof(Chunk), kUnits, 0, 0, 0, 0, 0, HOVA_OUTPUT,
+    0, 1, kUnits, 2, sizeof(Chunk), kUnits, 0, 0, 0, 0, 0, 0, HOVA_OUTPUT,
     64 | HOVA_IN_ARENA,
     //
-    1, 8, kUnits, 3, sizeof(Chunk), kUnits, 0, 0, 0, 0, 0, 64 | HOVA_IN_ARENA,
-    numbered(1, HOVA_INPUT), numbered(1, HOVA_OUTPUT)};
+    1, 8, kUnits, 3, sizeof(Chunk), kUnits, 0, 0, 0, 0, 0, 0,
+    64 | HOVA_IN_ARENA, numbered(1, HOVA_INPUT), numbered(1, HOVA_OUTPUT)};
 
 /// input + table -> output; the table is after the launches.
 struct TableLaunches {
-  alignas(64) uint64_t launches[16];
+  alignas(64) uint64_t launches[24];
   alignas(64) float table[kUnits];
 };
 const TableLaunches tables = [] {
-  TableLaunches data = {
-      {1, 3, 1, 2, kUnits, 3, sizeof(Chunk), kUnits, 0, 0, 0, 0, 0, HOVA_INPUT,
-       offsetof(TableLaunches, table) | HOVA_IN_TABLES, HOVA_OUTPUT},
-      {}};
+  TableLaunches data = {{1, 3, 1, 2, kUnits, 3, sizeof(Chunk), kUnits, 0, 0, 0,
+                         0, 0, 0, HOVA_INPUT,
+                         offsetof(TableLaunches, table) | HOVA_IN_TABLES,
+                         HOVA_OUTPUT},
+                        {}};
   for (uint64_t i = 0; i < kUnits; ++i) {
     data.table[i] = 50.0f * i;
   }
@@ -100,29 +102,29 @@ const TableLaunches tables = [] {
 }();
 
 /// input -> output by rows of chunks.
-const uint64_t chunks[] = {2, 3,
-                           //
-                           2, 3, kUnits, 3, sizeof(Chunk), kBlock, 0, 1, 0, 0,
-                           0, HOVA_INPUT, HOVA_OUTPUT, kRow | HOVA_IN_CHUNK, 64,
-                           0,
-                           //
-                           2, 3, kUnits, 3, sizeof(Chunk), kBlock, 0, 1, 0, 0,
-                           0, numbered(1, HOVA_INPUT), numbered(1, HOVA_OUTPUT),
-                           kRow | HOVA_IN_CHUNK, kArena, 0};
+const uint64_t chunks[] = {
+    2, 3,
+    //
+    2, 3, kUnits, 3, sizeof(Chunk), kBlock, 0, 1, 0, 0, 0, 0, HOVA_INPUT,
+    HOVA_OUTPUT, kRow | HOVA_IN_CHUNK, 64, 0,
+    //
+    2, 3, kUnits, 3, sizeof(Chunk), kBlock, 0, 1, 0, 0, 0, 0,
+    numbered(1, HOVA_INPUT), numbered(1, HOVA_OUTPUT), kRow | HOVA_IN_CHUNK,
+    kArena, 0};
 
 /// The same by two buffers of rows, the second after all rows of the first.
 const uint64_t chunksOfTwo[] = {
     1, 4,
     //
-    3, 3, kUnits, 4, sizeof(Chunk), kUnits, 0, 2, 0, 0, 0, HOVA_INPUT,
+    3, 3, kUnits, 4, sizeof(Chunk), kUnits, 0, 2, 0, 0, 0, 0, HOVA_INPUT,
     HOVA_OUTPUT, kRow | HOVA_IN_CHUNK, kLine | HOVA_IN_CHUNK, 64, 0, 64, kRow};
 
 /// Like `launches`' first, by costs 9, 1 and 1, which repeat.
 constexpr uint64_t kCostly = 9;
 const uint64_t costs[] = {
-    1,           2, 0,  kCostly, kCostly, 2, sizeof(Chunk),
-    kCostly,     3, 0,  0,       0,       0, HOVA_INPUT,
-    HOVA_OUTPUT, 9, 10, 11};
+    1,          2,           0, kCostly, kCostly, 2, sizeof(Chunk),
+    kCostly,    3,           0, 0,       0,       0, 0,
+    HOVA_INPUT, HOVA_OUTPUT, 9, 10,      11};
 
 template <const uint64_t *data>
 void run(void *const *inputs, void *const *outputs, char *arena,
@@ -314,11 +316,11 @@ TEST(Launches, are_as_many_as_the_items_and_tokens_of_a_run) {
   // Three units an item, one a token, and always as many.
   const uint64_t data[] = {3, 1,
                            //
-                           7, 4, 12, 1, 0, 12, 0, 0, HOVA_ITEMS, 1, 1, 5,
+                           7, 4, 12, 1, 0, 12, 0, 0, HOVA_ITEMS, 1, 1, 0, 5,
                            //
-                           8, 4, 40, 1, 0, 8, 0, 0, HOVA_TOKENS, 8, 20, 6,
+                           8, 4, 40, 1, 0, 8, 0, 0, HOVA_TOKENS, 8, 20, 0, 6,
                            //
-                           9, 2, 3, 1, 0, 3, 0, 0, HOVA_FIXED, 0, 0, 7};
+                           9, 2, 3, 1, 0, 3, 0, 0, HOVA_FIXED, 0, 0, 0, 7};
   auto *largest = reinterpret_cast<const hova_launches *>(data);
   EXPECT_EQ(hova_launch_bytes(largest), sizeof data);
   const hova_ranges ranges = {1, 4, 1, 10, 0, 0, nullptr, nullptr, nullptr};
@@ -336,7 +338,7 @@ TEST(Launches, are_as_many_as_the_items_and_tokens_of_a_run) {
     hova_sizes sizes = {};
     sizes.items = static_cast<int64_t>(run.items);
     sizes.rows = static_cast<int64_t>(run.tokens);
-    hova_size_launches(largest, &ranges, &sizes, sized);
+    hova_size_launches(largest, &ranges, &sizes, 1, sized);
     const hova_launch *launch =
         reinterpret_cast<const hova_launch *>(sized + 1);
     for (size_t i = 0; i < 3; ++i) {
@@ -352,9 +354,10 @@ TEST(Launches, count_the_tokens_of_a_second_sequence) {
   // Two units for each of 4 x 5 other tokens, and one for each of 4 x 10.
   const uint64_t data[] = {2, 1,
                            //
-                           7, 5, 40, 1, 0, 8, 0, 0, HOVA_OTHER_TOKENS, 8, 1, 3,
+                           7, 5, 40, 1, 0, 8, 0, 0, HOVA_OTHER_TOKENS, 8, 1, 0,
+                           3,
                            //
-                           8, 5, 40, 1, 0, 8, 0, 0, HOVA_TOKENS, 8, 1, 5};
+                           8, 5, 40, 1, 0, 8, 0, 0, HOVA_TOKENS, 8, 1, 0, 5};
   auto *largest = reinterpret_cast<const hova_launches *>(data);
   const hova_ranges ranges = {1, 4, 1, 10, 1, 5, nullptr, nullptr, nullptr};
   hova_sizes sizes = {};
@@ -363,7 +366,7 @@ TEST(Launches, count_the_tokens_of_a_second_sequence) {
   sizes.other_rows = 7;
   std::vector<uint64_t> words(std::begin(data), std::end(data));
   auto *sized = reinterpret_cast<hova_launches *>(words.data());
-  hova_size_launches(largest, &ranges, &sizes, sized);
+  hova_size_launches(largest, &ranges, &sizes, 1, sized);
   auto *launch = reinterpret_cast<const hova_launch *>(sized + 1);
   EXPECT_EQ(launch->units, 14u);
   EXPECT_EQ(launch->parts, 1u);
@@ -375,7 +378,8 @@ TEST(Launches, count_the_tokens_of_a_second_sequence) {
 TEST(Launches, take_no_rows_beyond_those_of_chunks) {
   // A row for each unit of a chunk, after the arena, and 4 bytes of scratch.
   const uint64_t data[] = {
-      1, 1, 0, 7, 7, 1, 4, 100, 0, 1, 0, 0, 0, kRow | HOVA_IN_CHUNK, kArena, 0};
+      1,      1, 0, 7, 7, 1, 4, 100, 0, 1, 0, 0, 0, 0, kRow | HOVA_IN_CHUNK,
+      kArena, 0};
   EXPECT_EQ(scratchOf(data, 1), 7 * kRow + kLine);
   EXPECT_EQ(scratchOf(data, 2), 7 * kRow + 2 * kLine);
   EXPECT_EQ(scratchOf(data, 64), 7 * kRow + 7 * kLine);
@@ -383,9 +387,9 @@ TEST(Launches, take_no_rows_beyond_those_of_chunks) {
 
 TEST(Launches, take_rows_for_every_unit_where_costs_divide_them) {
   // One chunk may have all nine units, whatever the other has.
-  const uint64_t data[] = {1,   1,  0,  2,      9, 1, 4,
-                           100, 3,  1,  0,      0, 0, kRow | HOVA_IN_CHUNK,
-                           9,   10, 11, kArena, 0};
+  const uint64_t data[] = {
+      1, 1,  0,  2,      9, 1, 4, 100, 3, 1, 0, 0, 0, 0, kRow | HOVA_IN_CHUNK,
+      9, 10, 11, kArena, 0};
   EXPECT_EQ(scratchOf(data, 1), 9 * kRow + kLine);
   EXPECT_EQ(scratchOf(data, 2), 2 * (9 * kRow + kLine));
 }
@@ -393,10 +397,12 @@ TEST(Launches, take_rows_for_every_unit_where_costs_divide_them) {
 TEST(Launches, take_the_place_of_values_that_are_not_alive) {
   // Two rows of a line, of which the second is after the arena.
   const uint64_t data[] = {
-      1, 1, 0, 2, 2, 1, 4, 2, 0, 1, 0, 0, 0, 64 | HOVA_IN_CHUNK, kArena / 2, 0};
+      1,          1, 0, 2, 2, 1, 4, 2, 0, 1, 0, 0, 0, 0, 64 | HOVA_IN_CHUNK,
+      kArena / 2, 0};
   EXPECT_EQ(scratchOf(data, 1), kLine + kLine);
   const uint64_t inside[] = {
-      1, 1, 0, 1, 1, 1, 4, 1, 0, 1, 0, 0, 0, 64 | HOVA_IN_CHUNK, kArena / 2, 0};
+      1,          1, 0, 1, 1, 1, 4, 1, 0, 1, 0, 0, 0, 0, 64 | HOVA_IN_CHUNK,
+      kArena / 2, 0};
   EXPECT_EQ(scratchOf(inside, 1), kLine);
 }
 
@@ -405,7 +411,7 @@ TEST(Launches, take_rows_one_after_the_other_or_in_gaps) {
   // in the list is a buffer within it.
   const uint64_t data[] = {1, 3,
                            //
-                           0, 1, 4, 3, 4, 4, 0, 3, 0, 0, 0,
+                           0, 1, 4, 3, 4, 4, 0, 3, 0, 0, 0, 0,
                            //
                            192 | HOVA_IN_CHUNK, 64 | HOVA_IN_CHUNK,
                            64 | HOVA_IN_CHUNK,
@@ -417,7 +423,7 @@ TEST(Launches, take_rows_one_after_the_other_or_in_gaps) {
 TEST(Launches, say_when_the_rows_of_chunks_are_beyond_memory) {
   const uint64_t row = UINT64_C(1) << 62;
   const uint64_t data[] = {
-      1, 1, 0, 1, 64, 1, 64, 64, 0, 1, 0, 0, 0, row | HOVA_IN_CHUNK, 0, 0};
+      1, 1, 0, 1, 64, 1, 64, 64, 0, 1, 0, 0, 0, 0, row | HOVA_IN_CHUNK, 0, 0};
   EXPECT_EQ(scratchOf(data, 1), UINT64_MAX - kArena);
   hova_level level = {"any", 0, run<launches>,
                       reinterpret_cast<const hova_launches *>(data), nullptr};
@@ -433,7 +439,7 @@ TEST(Launches, say_when_the_rows_of_chunks_are_beyond_memory) {
 /// Whether a context for three threads can be created. A refusal names the
 /// second launch.
 bool divides(const std::vector<uint64_t> &launch) {
-  std::vector<uint64_t> data = {2, 2, 0, 1, 1, 0, 4, 1, 0, 0, 0, 0, 0};
+  std::vector<uint64_t> data = {2, 2, 0, 1, 1, 0, 4, 1, 0, 0, 0, 0, 0, 0};
   data.insert(data.end(), launch.begin(), launch.end());
   hova_level level = {"any", 0, run<launches>,
                       reinterpret_cast<const hova_launches *>(data.data()),
@@ -473,6 +479,7 @@ std::vector<uint64_t> launchOfTwo(uint64_t places, uint64_t offset,
           0,
           0,
           0,
+          0,
           kRow | HOVA_IN_CHUNK,
           kLine | HOVA_IN_CHUNK,
           64,
@@ -498,7 +505,7 @@ TEST(Launches, are_refused_where_buffers_and_places_differ_in_number) {
 TEST(Launches, are_refused_where_row_0_would_have_no_address) {
   auto launch = [](uint64_t units) {
     return std::vector<uint64_t>{
-        3, 3, units, 1, 4, 1, 0, 1, 0, 0, 0, kRow | HOVA_IN_CHUNK, 64, 0};
+        3, 3, units, 1, 4, 1, 0, 1, 0, 0, 0, 0, kRow | HOVA_IN_CHUNK, 64, 0};
   };
   EXPECT_TRUE(divides(launch(UINT64_C(1) << 20)));
   EXPECT_FALSE(divides(launch(UINT64_C(1) << 53)));
@@ -507,8 +514,8 @@ TEST(Launches, are_refused_where_row_0_would_have_no_address) {
 
 TEST(Launches, are_refused_where_costs_leave_units_out) {
   auto launch = [](uint64_t second, uint64_t last) {
-    return std::vector<uint64_t>{0, 3, 4, 0,  4,      4,  4,   0,
-                                 0, 0, 0, 36, second, 55, last};
+    return std::vector<uint64_t>{0, 3, 4, 0, 4,  4,      4,  0,
+                                 0, 0, 0, 0, 36, second, 55, last};
   };
   EXPECT_TRUE(divides(launch(54, 60)));
   // What more units cost is not less.

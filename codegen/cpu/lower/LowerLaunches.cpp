@@ -12,6 +12,8 @@
 #include "codegen/cpu/CpuSchedule.h"
 #include "codegen/cpu/HovaCpuDialect.h"
 #include "codegen/cpu/Passes.h"
+#include "codegen/cpu/StageSteps.h"
+#include "codegen/cpu/TileOps.h"
 #include "codegen/reference/ProgramTables.h"
 #include "dialect/Ranges.h"
 #include "dialect/program/ProgramOps.h"
@@ -121,6 +123,9 @@ private:
     if (buffer.getDefiningOp<SequenceBufferOp>()) {
       return HOVA_IN_SEQUENCES;
     }
+    if (buffer.getDefiningOp<StepBufferOp>()) {
+      return HOVA_OF_STEP;
+    }
     if (auto table = buffer.getDefiningOp<TableBufferOp>()) {
       assert(table.getOffset() % 64 == 0 && "low bits tell the kind");
       return (tablesBegin + table.getOffset()) | HOVA_IN_TABLES;
@@ -185,6 +190,10 @@ private:
          static_cast<uint64_t>(shape.getBlock().value_or(shape.getUnits())),
          costs.size(), chunks.size()});
     llvm::append_range(words, describeExtent(op));
+    ArrayRef<int64_t> stages = shape.getStages()
+                                   ? shape.getStages().asArrayRef()
+                                   : ArrayRef<int64_t>();
+    words.push_back(stages.size() / StageStep::kNumbers);
     for (Value buffer : op.getBuffers()) {
       words.push_back(describeBuffer(buffer));
     }
@@ -195,6 +204,23 @@ private:
     for (ChunkBufferOp chunk : chunks) {
       words.append({chunk.getOffset(), chunk.getRowBytesBefore()});
     }
+    if (!stages.empty()) {
+      describeStages(stages, partsOfLaunch(op), shape.getUnits(), words);
+    }
+  }
+
+  /// The stages of a launch (`hova_stages`), and room for the steps of a run,
+  /// of which the largest has one.
+  void describeStages(ArrayRef<int64_t> stages, uint64_t parts, uint64_t rows,
+                      SmallVectorImpl<uint64_t> &words) {
+    CpuFacts facts(/*avx512=*/false, /*oneFma=*/false, /*hasUnit=*/false);
+    words.append({static_cast<uint64_t>(facts.fewRows),
+                  static_cast<uint64_t>(leastWork), 1});
+    llvm::append_range(words, stages);
+    size_t end = words.size() + stages.size() / StageStep::kNumbers *
+                                    sizeof(hova_step) / sizeof(uint64_t);
+    words.append({0, HOVA_LAST_STAGE, 0, rows, rows, parts});
+    words.resize(end);
   }
 
   SmallVector<uint64_t> describeLaunches() {

@@ -13,6 +13,7 @@
 #include "codegen/cpu/recipes/BlockProducts.h"
 #include "codegen/cpu/CpuFacts.h"
 #include "codegen/cpu/TileOps.h"
+#include "codegen/cpu/recipes/ProductPanels.h"
 #include "codegen/cpu/recipes/Transpose.h"
 #include "dialect/Shapes.h"
 #include "dialect/dense/DenseOps.h"
@@ -264,17 +265,17 @@ void emitUnitProduct(KernelEmitter &e, LinearOp op, Value weight,
   UnitProduct product{e, op, weight, UnitBlocks(beginRow, rows, e.unitHeight)};
   int64_t first = group.from / kColumns, whole = group.to / kColumns;
   int64_t rest = group.to % kColumns;
-  bool dividesRows = e.schedule.division == Division::rows;
-  int64_t strips = product.stripsOfPanel;
+  std::optional<Strips> strips = stripsOf(e, weight);
+  int64_t halves = product.stripsOfPanel;
   if (whole > first) {
-    Expr from = dividesRows ? e.index(first) : max(e.begin * strips, first);
-    Expr to = dividesRows ? e.index(whole) : min(e.end * strips, whole);
+    Expr from = strips ? max(strips->begin * halves, first) : e.index(first);
+    Expr to = strips ? min(strips->end * halves, whole) : e.index(whole);
     product.emitStrips(from, to - min(from, to), kColumns);
   }
   if (rest) {
     // The thread whose chunk ends after it has the last half strip.
-    Expr count = dividesRows ? e.index(1)
-                             : select(e.index(whole) < e.end * strips, 1, 0);
+    Expr count = strips ? select(e.index(whole) < strips->end * halves, 1, 0)
+                        : e.index(1);
     product.emitStrips(e.index(whole), count, rest);
   }
 }

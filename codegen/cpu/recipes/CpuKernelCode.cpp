@@ -6,7 +6,9 @@
 #include "codegen/cpu/recipes/CpuKernelCode.h"
 #include "codegen/cpu/HovaCpuDialect.h"
 #include "codegen/cpu/Recipe.h"
+#include "codegen/cpu/StageSteps.h"
 #include "codegen/cpu/ThreadChunks.h"
+#include "codegen/cpu/TileOps.h"
 #include "codegen/cpu/recipes/BlockProducts.h"
 #include "codegen/cpu/recipes/KernelEmitter.h"
 #include "codegen/cpu/recipes/TokenLanes.h"
@@ -15,6 +17,9 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "passes/RowTables.h"
+#include "passes/tile/ProgramAttrs.h"
+#include "runtime/hova_runtime.h"
+#include <limits>
 
 using namespace mlir;
 
@@ -53,12 +58,58 @@ static Location placeOf(int64_t stage, Operation *anchor) {
   return FusedLoc::get(context, anchor->getLoc(), number);
 }
 
-static LogicalResult emitBody(KernelEmitter &emitter, KernelOp kernel) {
-  for (auto [number, stage] :
-       llvm::enumerate(kernel.getBody().getOps<StageOp>())) {
+namespace {
+/// What a call of a kernel does: on which units, and where it may be a step of
+/// a launch, which stages and strips of columns. The rest is null otherwise.
+struct CallLimits {
+  Value begin, end, firstStage, endStage, beginStrip, endStrip;
+};
+} // namespace
+
+/// Reads the words of a call's step (`hova_cpu.step_buffer`); null: it has
+/// none.
+static CallLimits readLimits(ImplicitLocOpBuilder b, Value step, Value begin,
+                             Value end) {
+  if (!step) {
+    return {begin, end, {}, {}, {}, {}};
+  }
+  auto word = [&](int64_t number) {
+    SmallVector<Value> place = {Expr(0).in(b), Expr(number).in(b)};
+    return toIndex(compute<memref::LoadOp>(b, step, place));
+  };
+  // Who divides strips has all rows, and who divides rows all strips.
+  Expr ofStrips = word(2) != 0, from(begin, &b), to(end, &b);
+  return {select(ofStrips, 0, from),
+          select(ofStrips, word(3), to),
+          word(0),
+          word(1),
+          select(ofStrips, from, 0),
+          select(ofStrips, to, std::numeric_limits<int32_t>::max())};
+}
+
+static LogicalResult emitBody(KernelEmitter &emitter, KernelOp kernel,
+                              const CallLimits &limits) {
+  if (limits.endStrip) {
+    emitter.strips =
+        Strips{emitter(limits.beginStrip), emitter(limits.endStrip)};
+  }
+  auto stages = llvm::to_vector(kernel.getBody().getOps<StageOp>());
+  bool mayLeaveOut = limits.endStage && stages.size() > 1;
+  for (auto [number, stage] : llvm::enumerate(stages)) {
     emitter.builder.setLoc(placeOf(number, stage.getAnchor()));
     emitter.beginStage(stage);
-    if (failed(emitStage(emitter, stage.getAnchor()))) {
+    LogicalResult emitted = success();
+    auto emit = [&, anchor = stage.getAnchor()] {
+      emitted = emitStage(emitter, anchor);
+    };
+    if (mayLeaveOut) {
+      Expr isAfter = emitter(limits.firstStage) <= int64_t(number);
+      emitter.ifThen(isAfter & (emitter(limits.endStage) > int64_t(number)),
+                     emit);
+    } else {
+      emit();
+    }
+    if (failed(emitted)) {
       return failure();
     }
   }
@@ -247,6 +298,11 @@ SmallVector<Value> CpuKernelCode::getStageBuffers(KernelOp kernel) const {
   return chunkValuesOf(kernel);
 }
 
+/// The words of a step that a kernel sees.
+static MemRefType stepType(MLIRContext *context) {
+  return MemRefType::get({1, 4}, IntegerType::get(context, 64));
+}
+
 SmallVector<Value> CpuKernelCode::createStageBuffers(
     OpBuilder &builder, const KernelBuffers &buffers,
     ArrayRef<ArenaBlock> blocks, int64_t number) const {
@@ -270,6 +326,13 @@ SmallVector<Value> CpuKernelCode::createStageBuffers(
   if (std::optional<SequenceRanges> ranges = SequenceRanges::readFrom(kernel)) {
     places.push_back(SequenceBufferOp::create(
         builder, kernel.getLoc(), ranges->tableType(builder.getContext())));
+  }
+  if (!stageStepsOf(kernel).empty()) {
+    auto step = StepBufferOp::create(builder, kernel.getLoc(),
+                                     stepType(builder.getContext()));
+    step->setAttr(kContentsAttr,
+                  builder.getDenseI64ArrayAttr({0, HOVA_LAST_STAGE, 0, 0}));
+    places.push_back(step);
   }
   return places;
 }
@@ -306,6 +369,18 @@ static LogicalResult checkLanes(KernelOp kernel, int64_t lanes) {
   return success();
 }
 
+/// Names the arguments after the buffers.
+static void nameRest(MutableArrayRef<BlockArgument> arguments, bool hasRanges,
+                     bool hasSteps) {
+  SmallVector<StringRef> names(hasRanges ? 1 : 0, "sequences");
+  names.append(hasSteps ? 1 : 0, "step");
+  names.append({"scratch", "begin", "end"});
+  for (auto [argument, name] : llvm::zip_equal(arguments, names)) {
+    auto text = StringAttr::get(argument.getContext(), name);
+    argument.setLoc(NameLoc::get(text, argument.getLoc()));
+  }
+}
+
 FailureOr<func::FuncOp>
 CpuKernelCode::emitFunction(OpBuilder &builder, StringRef name,
                             const KernelBuffers &buffers) const {
@@ -316,6 +391,10 @@ CpuKernelCode::emitFunction(OpBuilder &builder, StringRef name,
   std::optional<SequenceRanges> ranges = SequenceRanges::readFrom(kernel);
   if (ranges) {
     types.push_back(ranges->tableType(builder.getContext()));
+  }
+  bool hasSteps = !stageStepsOf(kernel).empty();
+  if (hasSteps) {
+    types.push_back(stepType(builder.getContext()));
   }
   types.push_back(
       MemRefType::get({scratchBytesOf(kernel, schedule)}, builder.getI8Type()));
@@ -334,23 +413,22 @@ CpuKernelCode::emitFunction(OpBuilder &builder, StringRef name,
   auto end = func::ReturnOp::create(builder, loc);
   builder.setInsertionPoint(end);
   size_t count = buffers.values.size();
-  size_t work = count + (ranges ? 1 : 0); // number of the scratch
+  size_t work = types.size() - 3; // number of the scratch
   // Equal kernels share the function: its buffers have the first one's names.
   nameBuffers(*entry, buffers.values);
-  StringRef rest[] = {"sequences", "scratch", "begin", "end"};
-  for (auto [argument, name] :
-       llvm::zip(entry->getArguments().drop_front(count),
-                 ArrayRef(rest).drop_front(ranges ? 0 : 1))) {
-    argument.setLoc(NameLoc::get(builder.getStringAttr(name), loc));
-  }
+  nameRest(entry->getArguments().drop_front(count), ranges.has_value(),
+           hasSteps);
   Value scratch = entry->getArgument(work);
+  CallLimits limits =
+      readLimits(ImplicitLocOpBuilder(loc, builder),
+                 hasSteps ? entry->getArgument(work - 1) : Value(),
+                 entry->getArgument(work + 1), entry->getArgument(work + 2));
   // Values between stages are of one block of rows: all blocks use the rows of
   // the thread's first, which the caches still have.
   size_t first = buffers.countArguments();
-  Value firstUnit = entry->getArgument(work + 1);
-  Value unitHeight =
-      unitHeightOfRows(ImplicitLocOpBuilder(loc, builder), schedule, firstUnit,
-                       entry->getArgument(work + 2));
+  Value firstUnit = limits.begin;
+  Value unitHeight = unitHeightOfRows(ImplicitLocOpBuilder(loc, builder),
+                                      schedule, firstUnit, limits.end);
   auto emitUnits = [&](Value begin, Value end) {
     KernelEmitter emitter(builder, loc, schedule, begin, end, scratch);
     for (size_t i = 0; i < count; ++i) {
@@ -373,11 +451,11 @@ CpuKernelCode::emitFunction(OpBuilder &builder, StringRef name,
       TokenLanes(emitter, kernel, layout).emit();
       return LogicalResult::success();
     }
-    return emitBody(emitter, kernel);
+    return emitBody(emitter, kernel, limits);
   };
   if (failed(forEachUnitBlock(builder, loc, schedule,
-                              kernel.getUnits()->count(), firstUnit,
-                              entry->getArgument(work + 2), emitUnits))) {
+                              kernel.getUnits()->count(), firstUnit, limits.end,
+                              emitUnits))) {
     return failure();
   }
   return function;

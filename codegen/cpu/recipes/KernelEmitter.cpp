@@ -37,7 +37,11 @@ KernelEmitter::KernelEmitter(OpBuilder &builder, Location loc,
                              const CpuSchedule &schedule, Value begin,
                              Value end, Value scratch)
     : builder(loc, builder), schedule(schedule), begin(begin, &this->builder),
-      end(end, &this->builder), scratch(scratch) {}
+      end(end, &this->builder), scratch(scratch) {
+  if (schedule.division == Division::columnStrips) {
+    strips = Strips{this->begin, this->end};
+  }
+}
 
 Value KernelEmitter::scratchView(int64_t offset, ArrayRef<int64_t> shape,
                                  Type element) {

@@ -86,10 +86,10 @@ public:
   const CpuSchedule schedule;
   /// The units of these loops: `begin` up to before `end`.
   const Expr begin, end;
-  /// Memory of the thread, `memref<bytes x i8>`; contents do not outlive a
-  /// stage.
+  /// Memory of the thread for one stage, `memref<bytes x i8>`.
   const mlir::Value scratch;
   Expr unitHeight; ///< rows of the matrix unit's tiles; null: it is not used
+  std::optional<Strips> strips; ///< of products, in this call; nothing: all
 
   //===--------------------------------------------------------------------===//
   // Buffers

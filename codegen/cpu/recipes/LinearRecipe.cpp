@@ -122,7 +122,8 @@ struct LinearLoops {
   int64_t depth = shapeOf(op.getX()).back();
   Chunks kBlocks{depth, schedule.kBlock};
   RowBlockSizes rows{e, staticSize(shape.drop_back())};
-  bool dividesRows = schedule.division == Division::rows; ///< or panels
+  bool dividesRows = schedule.division == Division::rows;
+  std::optional<Strips> strips = stripsOf(e, weight);
   Expr beginRow = dividesRows ? e.begin : e.index(0);
   Expr endRow =
       dividesRows ? e.end
@@ -133,17 +134,17 @@ struct LinearLoops {
   void emitColumnGroup(const ColumnRange &group) {
     int64_t begin = group.from / panelColumns, whole = group.to / panelColumns;
     if (whole > begin) {
-      Expr first = dividesRows ? Expr(begin) : max(e.begin, begin);
-      Expr last = dividesRows ? Expr(whole) : min(e.end, whole);
+      Expr first = strips ? max(strips->begin, begin) : Expr(begin);
+      Expr last = strips ? min(strips->end, whole) : Expr(whole);
       e.forLoop("panels", first, last, 1,
                 [&](Expr panel) { emitPanel(panel, panelColumns); });
     }
     int64_t rest = group.to % panelColumns;
-    if (rest && dividesRows) {
+    if (rest && !strips) {
       emitPanel(e.index(whole), rest);
     } else if (rest) {
       // The last panel belongs to the thread whose chunk ends after it.
-      e.forLoop("panels", whole, e.end, 1,
+      e.forLoop("panels", whole, strips->end, 1,
                 [&](Expr) { emitPanel(e.index(whole), rest); });
     }
   }

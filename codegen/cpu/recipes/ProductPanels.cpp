@@ -18,6 +18,15 @@ FailureOr<Value> packedWeight(KernelEmitter &e, Operation *op, Value weight) {
   return packed;
 }
 
+std::optional<Strips> stripsOf(const KernelEmitter &e, Value packed) {
+  if (!e.strips || e.schedule.division == Division::columnStrips) {
+    return e.strips;
+  }
+  // Whoever has all of them does not say how many there are.
+  int64_t count = cast<MemRefType>(packed.getType()).getShape()[0];
+  return Strips{e.strips->begin, min(e.strips->end, count)};
+}
+
 MatrixPlace placeInPanels(Value packed, Expr row, Expr column) {
   int64_t panel = cast<MemRefType>(packed.getType()).getShape()[2];
   return {packed, {column / panel, row, column % panel}};

@@ -12,6 +12,10 @@ namespace hova {
 mlir::FailureOr<mlir::Value> packedWeight(KernelEmitter &e, mlir::Operation *op,
                                           mlir::Value weight);
 
+/// The strips that a call computes of a product with a packed weight; nothing
+/// where it computes all of them in every call.
+std::optional<Strips> stripsOf(const KernelEmitter &e, mlir::Value packed);
+
 /// The place in a packed weight of an element of its matrix.
 MatrixPlace placeInPanels(mlir::Value packed, Expr row, Expr column);
 

@@ -204,8 +204,8 @@ struct AssignCpuSchedulePass final
     formStages(kernel, facts);
     schedule.grain = chooseGrain(kernel, facts);
     if (SequenceRanges::readFrom(kernel)) {
-      // Runs of few rows divide these, too: columns are divided in none. Two
-      // threads then take 1.1 to 1.2 times what columns take, not twice.
+      // Runs of few rows divide these, too, in stages without products whose
+      // columns they divide.
       schedule.grain =
           std::min(schedule.grain, std::max<int64_t>(schedule.tileRows / 2, 1));
     }

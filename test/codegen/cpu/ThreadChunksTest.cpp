@@ -71,7 +71,7 @@ ChunkBufferOp stageBuffer(MLIRContext &context, OwningOpRef<ModuleOp> &module,
   buffers.values = {body.getArgument(0), body.getTerminator()->getOperand(0),
                     between.front()};
   buffers.types = {type, type, type};
-  buffers.shape = CpuLaunchAttr::get(&context, 4, 1, 2, costs);
+  buffers.shape = CpuLaunchAttr::get(&context, 4, 1, 2, costs, {});
   OpBuilder builder(kernel);
   SmallVector<Value> places =
       code.createStageBuffers(builder, buffers, kBlocks, 1);

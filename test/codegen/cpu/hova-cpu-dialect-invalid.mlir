@@ -94,6 +94,26 @@ func.func private @costs_are_some() attributes {s = #hova_cpu.launch<units = 4, 
 
 // -----
 
+// expected-error@+1 {{expects 6 numbers for each stage, none below 0, got 2, 64, 64, 3, 100}}
+func.func private @stages_have_six_numbers() attributes {s = #hova_cpu.launch<units = 4, grain = 1, stages = [2, 64, 64, 3, 100]>}
+
+// -----
+
+// expected-error@+1 {{expects 6 numbers for each stage, none below 0, got 2, 64, 64, 3, 100, -1}}
+func.func private @numbers_of_stages_are_counts() attributes {s = #hova_cpu.launch<units = 4, grain = 1, stages = [2, 64, 64, 3, 100, -1]>}
+
+// -----
+
+func.func private @callee(memref<1x4xi64>, memref<64xi8>, index, index)
+func.func @steps_are_of_stages() {
+  %s = hova_cpu.step_buffer : memref<1x4xi64>
+  // expected-error@+1 {{'hova.launch' op expects stages for the steps that its kernel is to take}}
+  hova.launch @callee(%s) "a" {flops = 0 : i64, shape = #hova_cpu.launch<units = 4, grain = 1>} : (memref<1x4xi64>)
+  return
+}
+
+// -----
+
 func.func private @callee(memref<4x16xf32>, memref<64xi8>, index, index)
 func.func @chunks_have_a_row_for_each_unit() {
   %h = hova.chunk_buffer : memref<4x16xf32>
@@ -134,7 +154,7 @@ func.func private @a_size_of_words() attributes {s = #hova_cpu.schedule<tile = 4
 
 // -----
 
-// expected-error@+1 {{expects one of units, grain, block, costs, got 'threads'}}
+// expected-error@+1 {{expects one of units, grain, block, costs, stages, got 'threads'}}
 func.func private @threads() attributes {s = #hova_cpu.launch<units = 4, threads = 1>}
 
 // -----

@@ -15,3 +15,6 @@ func.func private @the_least_of_a_launch() attributes {s = #hova_cpu.launch<unit
 
 // CHECK: @all_of_a_launch() attributes {s = #hova_cpu.launch<units = 96, grain = 4, block = 8, costs = [1, 3]>}
 func.func private @all_of_a_launch() attributes {s = #hova_cpu.launch<units = 96, grain = 4, block = 8, costs = [1, 3]>}
+
+// CHECK: @stages_of_a_launch() attributes {s = #hova_cpu.launch<units = 96, grain = 4, stages = [2, 64, 64, 3, 100, 50, 0, 0, 0, 8, 10, 0]>}
+func.func private @stages_of_a_launch() attributes {s = #hova_cpu.launch<units = 96, grain = 4, stages = [2, 64, 64, 3, 100, 50, 0, 0, 0, 8, 10, 0]>}

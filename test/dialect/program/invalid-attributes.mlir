@@ -164,6 +164,14 @@ func.func @whole() {
 
 // -----
 
+func.func @contents() {
+  // expected-error@+1 {{expects 'hova.contents' to be the words of a buffer, got 1 : i64}}
+  %r = hova.sequence_buffer {hova.contents = 1 : i64} : memref<1x4xi64>
+  return
+}
+
+// -----
+
 // expected-error@+1 {{expects 'hova.name' to be the name of an input, got 1 : i64}}
 func.func private @name_of_an_input(tensor<8xf32> {hova.name = 1 : i64})
 

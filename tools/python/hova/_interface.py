@@ -7,7 +7,7 @@ from __future__ import annotations
 import ctypes
 from typing import Any
 
-ABI_VERSION = 13
+ABI_VERSION = 14
 
 # hova_status, and the exit statuses of programs that fail so.
 OK = 0

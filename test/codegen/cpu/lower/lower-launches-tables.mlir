@@ -3,11 +3,11 @@
 // RUN: hova-opt %s --split-input-file --verify-diagnostics --hova-lower-launches | FileCheck %s
 // SPDX-License-Identifier: Apache-2.0
 
-// 17 words of launches, of which those before the last name the tables (5) at 0
+// 18 words of launches, of which those before the last name the tables (5) at 0
 // and 64; tables begin at byte 192. Then up to word 24 nothing, eight words of
 // the first table, and that of four bytes a number: 3 and 2, 1 and 0.
-// CHECK: llvm.mlir.global external constant @hova_launches(dense<[1, 4, 0, 1, 4, 4, 64, 4, 0, 0, 0, 0, 0, 2, 197, 261, 3,
-// CHECK-SAME: 0, 0, 0, 0, 0, 0, 0, 7, 0, 0, 0, 0, 0, 0, 0, 8589934595, 1]> : tensor<34xi64>)
+// CHECK: llvm.mlir.global external constant @hova_launches(dense<[1, 4, 0, 1, 4, 4, 64, 4, 0, 0, 0, 0, 0, 0, 2, 197, 261, 3,
+// CHECK-SAME: 0, 0, 0, 0, 0, 0, 7, 0, 0, 0, 0, 0, 0, 0, 8589934595, 1]> : tensor<34xi64>)
 // CHECK-SAME: alignment = 64
 // CHECK-NOT: @tables
 func.func @main(%x: memref<4x8xf32>, %y: memref<4x8xf32>) attributes {hova.arena_bytes = 0 : i64, hova.image_bytes = 0 : i64, hova.inputs = 1 : i64, hova.table_bytes = 80 : i64} {

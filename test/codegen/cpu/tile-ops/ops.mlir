@@ -108,3 +108,10 @@ func.func @multiplies_a_block(%s: memref<64x32xf32>, %a: memref<9x64xbf16>, %b: 
   } : memref<64x32xf32>, memref<9x64xbf16>, memref<3x32x64xi32>
   return
 }
+
+// CHECK-LABEL: @says_what_a_call_does
+// CHECK: hova_cpu.step_buffer : memref<1x4xi64>
+func.func @says_what_a_call_does() {
+  %s = hova_cpu.step_buffer : memref<1x4xi64>
+  return
+}

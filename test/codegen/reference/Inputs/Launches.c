@@ -83,10 +83,10 @@ static const struct {
   uint64_t twice_buffers[3];
 } launches = {
     {2, 4},
-    {0, 1, 1, 4, SCRATCH_BYTES, 1, 0, 1, 0, 0, 0},
+    {0, 1, 1, 4, SCRATCH_BYTES, 1, 0, 1, 0, 0, 0, 0},
     {HOVA_INPUT, HOVA_IN_WEIGHTS, 64 | HOVA_IN_ARENA, 64 | HOVA_IN_CHUNK},
     {128, 0},
-    {1, 1, 1, 3, 0, 1, 0, 0, 0, 0, 0},
+    {1, 1, 1, 3, 0, 1, 0, 0, 0, 0, 0, 0},
     {64 | HOVA_IN_ARENA, HOVA_IN_WEIGHTS, HOVA_OUTPUT},
 };
 
