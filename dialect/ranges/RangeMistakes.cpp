@@ -93,6 +93,34 @@ Extent extentOf(Value value) {
              : Extent::fixed;
 }
 
+/// What is computed under this name: inside of a kernel or a stage, or in front
+/// of the kernel that reads it.
+static Value computedAs(Value value) {
+  auto argument = dyn_cast<BlockArgument>(value);
+  Operation *owner =
+      argument ? argument.getOwner()->getParentOp() : value.getDefiningOp();
+  if (auto kernel = dyn_cast<KernelOp>(owner)) {
+    return argument
+               ? kernel.getInputs()[argument.getArgNumber()]
+               : kernel.getComputed(cast<OpResult>(value).getResultNumber());
+  }
+  auto stage = dyn_cast<StageOp>(owner);
+  return stage ? stage.getComputed(cast<OpResult>(value).getResultNumber())
+               : Value();
+}
+
+Value keysOfSums(Value sums) {
+  while (Value computed = computedAs(sums)) {
+    sums = computed;
+  }
+  Operation *op = sums.getDefiningOp();
+  if (auto merge = dyn_cast_or_null<MergeSummariesOp>(op)) {
+    return keysOfSums(merge.getSummary());
+  }
+  auto summary = dyn_cast_or_null<KeySummaryOp>(op);
+  return summary ? summary.getKey() : Value();
+}
+
 bool isPacked(Value value) {
   Operation *op = value.getParentBlock()->getParentOp();
   return SequenceRanges::ofTokens(op) &&
@@ -240,18 +268,21 @@ std::string RangeChecker::checkAttention(AttentionOp op) {
 
 /// Sums over keys are over the item's own.
 std::string RangeChecker::checkLinearAttention(LinearAttentionOp op) {
-  Value ofTokens[] = {op.getQuery(), op.getKey(), op.getValue(),
-                      op.getKeyValid()};
-  for (Value operand : ofTokens) {
-    if (operand && extentIn(operand) != Extent::tokens) {
-      return "queries, keys, values and their mask are not tokens of the first "
-             "range";
-    }
+  Extent queries = extentIn(op.getQuery()), keys = extentIn(op.getKey());
+  if (!areTokens(queries) || !areTokens(keys)) {
+    return "its queries, or its keys, are no tokens of a range";
+  }
+  if (extentIn(op.getValue()) != keys ||
+      (op.getKeyValid() && extentIn(op.getKeyValid()) != keys)) {
+    return "keys, values and their mask are not of one range of tokens";
+  }
+  if (op.getCausal() && queries != keys) {
+    return "it is causal, and its queries are not of the range of its keys";
   }
   if (op.getFeatures() && extentIn(op.getFeatures()) != Extent::fixed) {
     return "its features are of items";
   }
-  return checkResult(op.getResult());
+  return checkResult(op.getResult(), queries);
 }
 
 std::string RangeChecker::checkPool(PoolOp op) {

@@ -16,6 +16,10 @@ Extent extentOf(mlir::Value value);
 /// length: in memory these are one row, without gaps between the items.
 bool isPacked(mlir::Value value);
 
+/// The keys that sums of a linear attention are over, whichever kernels compute
+/// and merge these; null where a value is no such sums.
+mlir::Value keysOfSums(mlir::Value sums);
+
 /// An operation that cannot be part of a program with ranges.
 struct RangeMistake {
   mlir::Operation *op;

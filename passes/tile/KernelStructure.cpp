@@ -182,6 +182,14 @@ std::string structureOf(const KernelBuffers &buffers) {
                                                   : ArrayRef<Value>()) {
     os << nameOf(extentOf(value)) << ';';
   }
+  // Nor do those of sums over keys tell whose keys they are, of any sizes.
+  for (Value value : ranges && ranges->haveOtherTokens()
+                         ? ArrayRef(buffers.values)
+                         : ArrayRef<Value>()) {
+    if (Value keys = keysOfSums(value)) {
+      os << nameOf(extentOf(keys)) << ';';
+    }
+  }
   llvm::interleaveComma(buffers.overwritten, os);
   printAttributes(os, kernel);
   for (Value argument : kernel.getBody().getArguments()) {

@@ -6,6 +6,8 @@
 #include "codegen/cpu/TileOps.h"
 #include "codegen/cpu/recipes/ProductPanels.h"
 #include "codegen/cpu/recipes/RowBlocks.h"
+#include "dialect/Shapes.h"
+#include "dialect/ranges/RangeMistakes.h"
 #include <limits>
 
 using namespace mlir;
@@ -20,7 +22,7 @@ TokenBlock tokenBlockOf(KernelEmitter &e, Expr unit,
                         const FeatureSizes &sizes) {
   Expr number = unit % sizes.blocks, pair = unit / sizes.blocks;
   Expr batch = pair / sizes.heads, token = number * sizes.block;
-  TokenBlock block = {number, batch, pair % sizes.heads, token, {}, {}, {}};
+  TokenBlock block = {number, batch, pair % sizes.heads, token, {}, {}};
   RowsOf rows = e.rowsOfItem(batch, sizes.tokens, sizes.ofTokens);
   block.row = rows.first + token;
   if (e.haveTokenRanges()) {
@@ -28,9 +30,18 @@ TokenBlock tokenBlockOf(KernelEmitter &e, Expr unit,
     // so sums of a block do not depend on what comes after it.
     Expr end = min(token + sizes.block, rows.count);
     block.length = select(token < rows.count, end - token, 0);
-    block.blocks = (rows.count + (sizes.block - 1)) / sizes.block;
   }
   return block;
+}
+
+Expr countBlocks(KernelEmitter &e, const TokenBlock &block, Value sums,
+                 const FeatureSizes &sizes) {
+  if (!e.haveTokenRanges()) {
+    return shapeOf(sums)[2];
+  }
+  Value keys = keysOfSums(sums);
+  Expr count = e.rowsOfItem(block.batch, /*tokens=*/0, keys).count;
+  return (count + (sizes.block - 1)) / sizes.block;
 }
 
 void forEachLength(KernelEmitter &e, const TokenBlock &block,

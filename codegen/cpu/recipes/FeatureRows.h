@@ -91,10 +91,14 @@ struct TokenBlock {
   Expr token;  ///< the first, in its batch entry
   Expr row;    ///< the same in the matrix of all tokens
   Expr length; ///< tokens that it has; null where sizes say it
-  Expr blocks; ///< of its item, that have tokens; null where sizes say it
 };
 
 TokenBlock tokenBlockOf(KernelEmitter &e, Expr unit, const FeatureSizes &sizes);
+
+/// Blocks of keys that its item has sums over, which may be of another
+/// sequence.
+Expr countBlocks(KernelEmitter &e, const TokenBlock &block, mlir::Value sums,
+                 const FeatureSizes &sizes);
 
 /// How many tokens of a block some code is for.
 struct BlockLength {

@@ -163,8 +163,7 @@ struct SummaryAttentionEmitter : SummaryAttentionScratch {
       from = select(isNew, 0, max(block.number, 1) - 1);
       to = block.number;
     } else {
-      // With a range of tokens blocks of queries are those of keys.
-      to = select(isNew, block.blocks ? block.blocks : Expr(merged), 0);
+      to = select(isNew, countBlocks(e, block, op.getSummary(), sizes), 0);
     }
     e.forLoop("token_block", from, to, 1,
               [&](Expr slot) { mergeSlot(firstSlot + slot); });

@@ -207,7 +207,7 @@ MISTAKES = {
     "keys of no run": (
         X,
         [{"name": "k", "op": "weight", "shape": ["largest(items)", "largest(length)", WIDTH]}, attend(kind="performer", key="k", value="k")],
-        "queries, keys, values and their mask are not tokens of the first range",
+        "its queries, or its keys, are no tokens of a range",
     ),
     "scores": (X, [attend(name="a", scores=True), attend(score_bias="a.scores")], "its scores are read by others"),
     "the number of an item": (X, [attend(score="score - 0.1 * batch * key")], "its score depends on the number of an item"),

@@ -71,6 +71,11 @@ def translator(source=SOURCE, target=TARGET, cross=(), first="source", encoder_k
 
 
 BACK = [attend("back", "encoder", key="decoder", key_valid="said", score="score - 0.1 * abs(query - key)"), *norm("again", "encoder", "back")]
+LINEAR = [
+    attend("back", "encoder", key="decoder", kind="performer", key_valid="said", kernel="relu"), *norm("again", "encoder", "back"),
+    attend("self_linear", "decoder", kind="performer", key_valid="said"), attend("causal_linear", "decoder", kind="performer", causal=True),
+    *norm("own", "self_linear", "causal_linear"),
+]
 MODELS = {
     "two lengths": translator(),
     "lengths that are alike": translator(SOURCE, SOURCE, placed="sinusoid"),
@@ -81,12 +86,19 @@ MODELS = {
     "a target of 1": translator(SOURCE, "1", cross={"causal": False}),
     "slots of a memory": translator(SOURCE, SOURCE, encoder_kinds={"memory": 3}, cross={"memory": 6}),
     "linear attention in front": translator(SOURCE, SOURCE, encoder_kinds={"kind": "performer"}),
+    # Of both sequences, each to itself and to the other: more blocks of keys than of queries, and fewer.
+    "linear attention of both": translator(230, 150, cross={"kind": "performer"}, tail=LINEAR, outputs={"back": "again", "own": "own"}, placed="sinusoid"),
+    "linear attention of lengths that are alike": translator(
+        150, 150, cross={"kind": "performer", "key_value_heads": 1}, tail=LINEAR, outputs={"back": "again", "own": "own"}, placed="sinusoid"
+    ),
 }
 WAYS = {"native": (), "bf16": ("--dtype=bf16",), "x86-64-v3": ("--march=x86-64-v3",), "x86-64-v3 f16": ("--march=x86-64-v3", "--dtype=f16")}
 CASES = [(model, "native") for model in MODELS] + [
     ("two lengths", "bf16"), ("lengths that are alike", "bf16"), ("both ways", "bf16"), ("masks of both", "x86-64-v3"), ("both ways", "x86-64-v3 f16")
 ]
 LENGTHS = [(1, 1), (13, 27), (40, 10), (33, 1), (1, 26)]
+# Several blocks of keys of either, and one of the other.
+LONG_LENGTHS = [(1, 99), (13, 27), (230, 10), (99, 1), (1, 150)]
 
 
 def compiled(folder, model, name, *options, emit="lib"):
@@ -149,7 +161,7 @@ def case(request, tmp_path):
 
 def test_items_are_what_they_are_alone(case):
     random = np.random.default_rng(7)
-    lengths = case.lengths()
+    lengths = case.lengths(LONG_LENGTHS if "own" in case.model["outputs"] else LENGTHS)
     for threads in (1, 3, 16):
         model = hova.load(case.library, threads=threads)
         for _ in range(4):
@@ -293,8 +305,11 @@ def test_wrong_sizes_in_python_are_refused(tmp_path):
 REFUSED = {
     "sums of both": ([{"name": "y", "op": "add", "inputs": ["source", "target"]}], "add", "it reads other rows than it computes"),
     "values of another range": ([{"name": "y", "op": "attention", "query": "target", "key": "source", "value": "target", "heads": 3}], "attention", "keys and values are not of one range"),
-    "linear attention of the second": (
-        [attend("y", "target", kind="performer")], "multi_head_attention", "queries, keys, values and their mask are not tokens of the first range"
+    "a causal linear attention to the other": (
+        [attend("y", "target", key="source", kind="performer", causal=True)], "multi_head_attention", "it is causal, and its queries are not of the range of its keys"
+    ),
+    "a linear attention's mask of the queries": (
+        [attend("y", "target", key="source", kind="performer", key_valid="said")], "multi_head_attention", "keys, values and their mask are not of one range of tokens"
     ),
     "a mask of the queries over keys": ([attend("y", "target", key="source", key_valid="said")], "multi_head_attention", "a score reads an input at another place"),
     "a pool by the other's mask": ([{"name": "y", "op": "pool", "input": "source", "kind": "mean", "valid": "said"}], "pool", "it does not pool tokens of a range"),

@@ -10,7 +10,7 @@ import sys
 
 import numpy as np
 import pytest
-from test_two_ranges import BACK, EXAMPLES, HOVA, ROOT, SOURCE, TARGET, WIDTH, Case, check_example, translator
+from test_two_ranges import BACK, EXAMPLES, HOVA, LINEAR, ROOT, SOURCE, TARGET, WIDTH, Case, check_example, translator
 
 sys.path[:0] = [str(ROOT / "tools/python"), str(ROOT / "test"), str(ROOT / "test/codegen/cuda")]
 import hova  # noqa: E402
@@ -30,15 +30,19 @@ MODELS = {
     "a target of 1": translator(SOURCE, "1", cross={"causal": False}),
     "slots of a memory": translator(SOURCE, LONG, encoder_kinds={"memory": 3}, cross={"memory": 6}),
     "linear attention in front": translator(LONG, LONG, encoder_kinds={"kind": "performer"}),
+    # Several blocks of keys, which are merged, of one sequence and one of the other.
+    "linear attention of both": translator(260, LONG, cross={"kind": "performer"}, tail=LINEAR, outputs={"back": "again", "own": "own"}, placed="sinusoid"),
+    "linear attention of lengths that are alike": translator(LONG, LONG, cross={"kind": "performer"}, tail=LINEAR, outputs={"back": "again", "own": "own"}, placed="sinusoid"),
 }
 WAYS = {"f32": (), "bf16": ("--dtype=bf16",), "bf16, sm_90a": ("--dtype=bf16", "--gpu-arch=sm_90a"), "f16": ("--dtype=f16",)}
 CASES = [
     ("two lengths", "f32"), ("two lengths", "bf16"), ("lengths that are alike", "bf16, sm_90a"), ("lengths that are alike", "f16"),
     ("the target first", "f16"), ("masks of both", "f32"), ("both ways", "f32"), ("both ways", "bf16"), ("a source of 16", "f16"),
     ("a target of 1", "bf16"), ("slots of a memory", "f16"), ("slots of a memory", "bf16, sm_90a"), ("linear attention in front", "f32"),
+    ("linear attention of lengths that are alike", "f16"), ("linear attention of both", "f32"),
 ]
 # A tile's end and one more of either, one token of both, and each the longer one.
-PAIRS = [(1, 1), (64, 33), (LONG, 10), (33, 1), (5, 64), (65, LONG)]
+PAIRS = [(1, 1), (64, 33), (260, 10), (33, 1), (5, 64), (65, LONG)]
 JUDGE = ("--without=hova-split-reductions",)
 
 

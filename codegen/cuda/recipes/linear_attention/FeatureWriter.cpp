@@ -127,8 +127,7 @@ FeatureWriter::TurnCount FeatureWriter::turnsOf(const KeyBlock &block,
 }
 
 Expr FeatureWriter::tokensOf(int64_t tokens) {
-  return e.haveTokenRanges() ? e.rowsOfSequence(Extent::tokens).count
-                             : Expr(tokens);
+  return e.haveTokenRanges() ? e.rowsOfSequence(sequence).count : Expr(tokens);
 }
 
 Value FeatureWriter::sumsOf(SummaryAttentionOp op) {

@@ -18,6 +18,7 @@
 #include "codegen/cuda/recipes/GroupEmitter.h"
 #include "dialect/Shapes.h"
 #include "dialect/linear_attention/LinearAttentionOps.h"
+#include "dialect/ranges/RangeMistakes.h"
 #include "llvm/Support/MathExtras.h"
 
 namespace hova {
@@ -46,7 +47,8 @@ protected:
         scale(op.getScale().convertToDouble()),
         eps(op.getEps().convertToDouble()),
         weight(op.getFeatures() ? e.matrix(op.getFeatures()) : mlir::Value()),
-        keyValid(op.getKeyValid() ? maskOf(op.getKeyValid()) : mlir::Value()) {}
+        keyValid(op.getKeyValid() ? maskOf(op.getKeyValid()) : mlir::Value()),
+        sequence(extentOf(tokensIn(op))) {}
 
   bool hasMaximum() const { return map == FeatureMap::softmax; }
   bool hasExponentials() const { return map != FeatureMap::relu; }
@@ -154,6 +156,8 @@ protected:
                       mlir::Value scale = {});
 
 private:
+  static mlir::Value tokensIn(KeySummaryOp op) { return op.getKey(); }
+  static mlir::Value tokensIn(SummaryAttentionOp op) { return op.getQuery(); }
   mlir::Value maskOf(mlir::Value keyValid);
 
 protected:
@@ -168,6 +172,7 @@ protected:
   /// Null without; a row of all keys of each item, or a column of those of the
   /// block's sequence.
   mlir::Value keyValid;
+  Extent sequence; ///< whose tokens the block of threads has
   /// Of the turn that is written.
   bool isLastTurn = false;
 };

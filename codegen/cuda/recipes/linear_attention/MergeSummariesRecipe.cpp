@@ -5,6 +5,7 @@
 #include "codegen/cuda/recipes/GroupEmitter.h"
 #include "dialect/Shapes.h"
 #include "dialect/linear_attention/LinearAttentionOps.h"
+#include "dialect/ranges/RangeMistakes.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -60,7 +61,8 @@ SummaryMerger::SummaryMerger(GroupEmitter &e, MergeSummariesOp op)
   if (e.haveTokenRanges()) {
     int64_t size = *op.getBlock();
     Expr item = head / shapeOf(op.getSummary())[1];
-    blocks = (e.tokensOf(Extent::tokens, item) + (size - 1)) / size;
+    Extent keys = extentOf(keysOfSums(op.getSummary()));
+    blocks = (e.tokensOf(keys, item) + (size - 1)) / size;
   }
 }
 
