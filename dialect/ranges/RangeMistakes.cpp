@@ -366,6 +366,10 @@ std::string RangeChecker::check(Operation *op) {
   if (auto pool = dyn_cast<PoolOp>(op)) {
     return checkPool(pool);
   }
+  if (isa<IndexSortOp>(op)) {
+    return "its rows are those of several layers, so many for each token of "
+           "the range";
+  }
   return checkRows(op);
 }
 

@@ -215,6 +215,9 @@ MISTAKES = {
         X, [{"name": "b", "op": "weight", "shape": [3]}, attend(score="score + b[batch]")], "its score depends on the number of an item"
     ),
     "another token": ({**X, **TOKENS}, [attend(score="score + t[batch, 0]")], "a score reads an input at another place"),
+    "all tokens of all layers": (
+        X, [{"name": "y", "op": "omni_attention", "inputs": ["x", "x"], "heads": 2, "hidden": 16}], "its rows are those of several layers, so many for each token of the range"
+    ),
     "a class token": (X, [{"name": "y", "op": "class_token", "input": "x"}], "it reads other rows than it computes, or counts them"),
     "a class token in a mask": (TOKENS, [{"name": "y", "op": "padding_mask", "input": "t", "pad": 1, "class_token": True}], "its result has a class token"),
 }
