@@ -95,3 +95,32 @@ def test_a_driver_is_given_the_lengths_of_each_run(tmp_path):
     model["layers"][2]["repeat"] = 1
     model["parameters"] = {"length": {"min": 1, "max": 20}, "items": {"min": 1, "max": 3}}
     check_on_a_driver(tmp_path, model, ((9, 2), (20, 1), (1, 3)))
+
+
+PACKED = """
+import sys
+import numpy as np
+import hova
+library, lengths, to = sys.argv[1:]
+program, random = hova.load(library), np.random.default_rng(1)
+for run, items in enumerate(eval(lengths)):
+    y = program([random.standard_normal((length, 48), np.float32) for length in items])["y"]
+    np.save(f"{to}{run}.npy", np.concatenate(y))
+"""
+
+
+def test_a_driver_is_given_the_longest_item_of_each_run(tmp_path):
+    """Of as many items, and tokens of all of them, only the longest item differs: more blocks of its queries, and fewer again."""
+    layer = {"name": "y", "op": "multi_head_attention", "input": "x", "heads": 3}
+    model = {"hova": 1, "name": "m", "parameters": {"length": {"min": 1, "max": 140}, "items": {"min": 1, "max": 3}},
+             "inputs": {"x": {"shape": ["items", "length", WIDTH]}}, "layers": [layer], "outputs": {"y": "y"}}  # fmt: skip
+    (tmp_path / "launches").mkdir()
+    driver = stand_in.environment(tmp_path / "launches")
+    found = {}
+    for target, words, environment in (("cuda", ("--ptxas=none",), driver), ("cuda-emulated", (), {})):
+        library = compiled(tmp_path, model, target, f"--target={target}", "--init=1", *words)
+        run(sys.executable, "-c", PACKED, library, "(50, 60, 30), (5, 5, 130), (50, 60, 30)", tmp_path / target, PYTHONPATH=str(ROOT / "tools/python"), **environment)
+        found[target] = [np.load(tmp_path / f"{target}{number}.npy") for number in range(3)]
+    for device, emulated in zip(found["cuda"], found["cuda-emulated"], strict=True):
+        assert device.shape == (140, WIDTH)
+        np.testing.assert_allclose(device, emulated, rtol=1e-5, atol=1e-6)
