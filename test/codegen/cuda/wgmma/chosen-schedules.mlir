@@ -5,7 +5,7 @@
 module attributes {hova_cuda.gpu = "sm_90a"} {
   // CHECK-LABEL: func.func @main
   // CHECK: hova.kernel "many"
-  // CHECK-SAME: schedule = #hova_cuda.schedule<rows = 64, columns = 256, row_warps = 4, column_warps = 1, step = 64, stages = 3, under_way = 1>
+  // CHECK-SAME: schedule = #hova_cuda.schedule<rows = 128, columns = 256, row_warps = 8, column_warps = 1, step = 64, stages = 3, under_way = 1>
   // CHECK: hova.kernel "few"
   // CHECK-SAME: schedule = #hova_cuda.schedule<rows = 64, columns = 64, row_warps = 4, column_warps = 1, step = 32, stages = 4, under_way = 1>
   // CHECK: hova.kernel "f32"
