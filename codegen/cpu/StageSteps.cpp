@@ -75,6 +75,11 @@ SmallVector<int64_t> stageStepsOf(KernelOp kernel) {
   if (rows < facts.fewRows || schedule.block < facts.fewRows) {
     return {};
   }
+  // LLVM configures tiles once for a function, before any stage; where stages
+  // stand behind conditions it has not computed their shapes by then.
+  if (schedule.matrixUnit) {
+    return {};
+  }
   SmallVector<int64_t> numbers;
   bool divides = false;
   for (StageOp stage : kernel.getBody().getOps<StageOp>()) {
