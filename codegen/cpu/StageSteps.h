@@ -5,8 +5,7 @@
 // one for any number of rows the rows. Kernels of the latter therefore take one
 // stage after the other where a run has few rows, each with all rows, and
 // threads divide the strips of its product: it is the same code, between other
-// limits
-// (`hova_cpu.step_buffer`), and the same sums.
+// limits (`hova_cpu.step_buffer`), and the same sums.
 
 #ifndef HOVA_CODEGEN_CPU_STAGESTEPS_H
 #define HOVA_CODEGEN_CPU_STAGESTEPS_H

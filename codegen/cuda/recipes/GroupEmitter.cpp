@@ -291,12 +291,16 @@ Value GroupEmitter::load(Value tensor, ArrayRef<int64_t> shape,
 
 bool GroupEmitter::isAtPlace(Value tensor, ArrayRef<int64_t> shape) {
   auto type = dyn_cast<MemRefType>(matrix(tensor).getType());
-  return type && !rowMap(tensor) && type.getDimSize(1) == shape.back() &&
+  return type && isa<FloatType>(type.getElementType()) && !rowMap(tensor) &&
+         type.getDimSize(1) == shape.back() &&
          type.getDimSize(0) == staticSize(shape.drop_back()) &&
          shapeOf(tensor).back() == shape.back();
 }
 
 void GroupEmitter::bringAhead(const Place &place, int64_t ringBytes) {
+  if (columns.parts().size() != 1) {
+    return; // Of halves each has a place of its own.
+  }
   Value result = stage.front()->getResult(0);
   auto [rows, allColumns] = matrixShapeOf(result);
   const GpuFacts &gpu = gpuOf(stage.front());

@@ -162,7 +162,7 @@ def test_faults_are_noticed_when_emulated(fault, name, tmp_path: Path):
 
 
 def test_a_residual_is_copied_before_the_first_turn():
-    """No thread loads of it behind the loop, and no other kernel of these has so much shared memory."""
+    """No thread loads any of it."""
     plain, case = grouped(128, 192, 128, (64, 128)), WGMMA["a residual"](Path())
     assert "ld.global" not in case.ptx()
     assert case.ptx().count("cp.async.cg.shared.global") > plain.ptx().count("cp.async.cg.shared.global")
