@@ -37,15 +37,22 @@ bool isPair(Attribute value) {
 }
 bool isRanges(Attribute value) {
   auto numbers = dyn_cast<DenseI64ArrayAttr>(value);
-  if (!numbers || (numbers.size() != 4 && numbers.size() != 6)) {
+  if (!numbers ||
+      (numbers.size() != 4 && numbers.size() != 6 && numbers.size() != 7)) {
     return false;
   }
-  for (int64_t i = 0; i < numbers.size(); i += 2) {
+  for (int64_t i = 0; i + 1 < numbers.size(); i += 2) {
     if (numbers[i] < 1 || numbers[i] > numbers[i + 1]) {
       return false;
     }
   }
-  return true;
+  // Rows of layers are so many for each token.
+  auto isOfLayers = [&](size_t rows, size_t tokens) {
+    return numbers[rows] % numbers[6] == 0 &&
+           numbers[rows] / numbers[6] == numbers[tokens];
+  };
+  return numbers.size() < 7 ||
+         (numbers[6] > 1 && isOfLayers(4, 2) && isOfLayers(5, 3));
 }
 bool isExtent(Attribute value) {
   auto text = dyn_cast<StringAttr>(value);
@@ -179,7 +186,7 @@ constexpr Row rows[] = {
      "builtin.module"},
     {hova::kRangesAttr, isRanges,
      "to be the least and the largest number of items, of tokens, and perhaps "
-     "of other tokens",
+     "of other tokens, and of how many layers these are rows",
      kFunction},
     {hova::kRangeNamesAttr, isListOf<isText>,
      "to be the names of the ranges of items and of tokens", kFunction},

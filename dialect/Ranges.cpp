@@ -39,6 +39,7 @@ std::optional<SequenceRanges> SequenceRanges::readFrom(Operation *op) {
     ranges.leastOtherTokens = numbers[4];
     ranges.otherTokens = numbers[5];
   }
+  ranges.layers = numbers.size() > 6 ? numbers[6] : 0;
   return ranges;
 }
 
@@ -52,7 +53,16 @@ Attribute SequenceRanges::asAttribute(MLIRContext *context) const {
   if (haveOtherTokens()) {
     numbers.append({leastOtherTokens, otherTokens});
   }
+  if (layers) {
+    numbers.push_back(layers);
+  }
   return DenseI64ArrayAttr::get(context, numbers);
+}
+
+void SequenceRanges::setLayers(int64_t count) {
+  layers = count;
+  leastOtherTokens = count * leastTokens;
+  otherTokens = count * tokens;
 }
 
 MemRefType SequenceRanges::tableType(MLIRContext *context) const {

@@ -20,6 +20,10 @@
 // they are of (`hova.extent`), and who reads what decides the rest
 // (`extentOf` in dialect/ranges/RangeMistakes.h).
 //
+// The rows of several layers' states, of which each token has one of each
+// (`hova.index_sort`), are a second range, too: one that follows from the
+// first.
+//
 // Where items alone are a range, each is as any other: values that begin with
 // an axis of items, or of so many for each, have those of a run first, where
 // they are in the largest.
@@ -37,7 +41,8 @@
 namespace hova {
 
 /// On a function: the least and the largest number of items, and of tokens in
-/// one; perhaps those of other tokens after them. Absent: shapes are fixed.
+/// one; perhaps those of other tokens after them, and how many of these each
+/// token has where they are rows of several layers. Absent: shapes are fixed.
 inline constexpr llvm::StringLiteral kRangesAttr = "hova.ranges";
 
 /// Beside it: the parameters of the description that these are, or an empty
@@ -65,6 +70,8 @@ struct SequenceRanges {
   int64_t leastTokens = 1, tokens = 1;
   /// Of a second range; 0: there is none.
   int64_t leastOtherTokens = 0, otherTokens = 0;
+  /// Where these are rows of so many layers for each token; else 0.
+  int64_t layers = 0;
 
   /// Those of the function that `op` is or stands in; nothing where shapes are
   /// fixed.
@@ -78,6 +85,8 @@ struct SequenceRanges {
     return leastTokens < tokens || leastOtherTokens < otherTokens;
   }
   bool haveOtherTokens() const { return otherTokens > 0; }
+  /// Makes rows of so many layers the second range.
+  void setLayers(int64_t count);
   /// Whether shapes leave open which tokens rows are.
   bool areAlike() const { return otherTokens == tokens; }
   /// The largest number of tokens in an item, and of rows.

@@ -248,6 +248,7 @@ SequenceRanges Importer::writeRanges(func::FuncOp main) {
       main.setArgAttr(number, kExtentAttr, builder.getStringAttr(extent));
     }
   }
+  addRowsOfLayers(main, ranges);
   main->setAttr(kRangesAttr, ranges.asAttribute(builder.getContext()));
   main->setAttr(kRangeNamesAttr, builder.getStrArrayAttr(names));
   return ranges;

@@ -37,7 +37,12 @@ static bool ranges_are_valid(const hova_ranges *ranges) {
          (ranges->most_other_tokens == 0 ||
           (ranges->least_other_tokens >= 1 &&
            ranges->least_other_tokens <= ranges->most_other_tokens &&
-           ranges->most_items <= INT32_MAX / ranges->most_other_tokens));
+           ranges->most_items <= INT32_MAX / ranges->most_other_tokens)) &&
+         ranges->layers >= 0 &&
+         (ranges->layers == 0 ||
+          (ranges->most_other_tokens == 0 &&
+           ranges->layers <=
+               INT32_MAX / (ranges->most_items * ranges->most_tokens)));
 }
 
 uint64_t hova_info_count(const hova_tensor_info *info) {

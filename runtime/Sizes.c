@@ -120,6 +120,19 @@ bool hova_same_sizes(const hova_sizes *a, const hova_sizes *b) {
          a->tokens == b->tokens && a->other_tokens == b->other_tokens;
 }
 
+int64_t hova_most_others(const hova_ranges *ranges) {
+  return ranges->layers ? ranges->layers * ranges->most_tokens
+                        : ranges->most_other_tokens;
+}
+
+/// The rows of layers follow from the tokens.
+static void add_rows_of_layers(const hova_ranges *ranges, hova_sizes *sizes) {
+  if (ranges->layers) {
+    sizes->other_tokens = ranges->layers * sizes->tokens;
+    sizes->other_rows = ranges->layers * sizes->rows;
+  }
+}
+
 /// Of items that are side by side.
 static hova_status add_lengths(const hova_program *program,
                                const int32_t *lengths, int64_t items,
@@ -153,6 +166,7 @@ static hova_status add_lengths(const hova_program *program,
     sizes->other_tokens =
         other > sizes->other_tokens ? other : sizes->other_tokens;
   }
+  add_rows_of_layers(ranges, sizes);
   return status;
 }
 
@@ -210,6 +224,7 @@ hova_status hova_find_sizes(const hova_program *program,
   }
   of_run.rows = of_run.items * of_run.tokens;
   of_run.other_rows = of_run.items * of_run.other_tokens;
+  add_rows_of_layers(ranges, &of_run);
   *sizes = of_run;
   return HOVA_OK;
 }
@@ -224,15 +239,15 @@ static uint64_t words_of(const hova_ranges *ranges, int64_t most_tokens) {
 }
 
 uint64_t hova_sequence_words(const hova_ranges *ranges) {
-  uint64_t others = ranges->most_other_tokens
-                        ? words_of(ranges, ranges->most_other_tokens)
-                        : 0;
-  return words_of(ranges, ranges->most_tokens) + others;
+  int64_t others = hova_most_others(ranges);
+  return words_of(ranges, ranges->most_tokens) +
+         (others ? words_of(ranges, others) : 0);
 }
 
-/// The table of one sequence of each item: of `tokens`, or as `lengths` says.
+/// The table of one sequence of each item: of `tokens`, or of `times` as many
+/// as `lengths` says.
 static void write_table(const hova_ranges *ranges, int64_t items, int64_t rows,
-                        int64_t tokens, const int32_t *lengths,
+                        int64_t tokens, const int32_t *lengths, int64_t times,
                         int32_t *table) {
   int32_t *firsts = table + FIRST_ROWS;
   int32_t *positions = firsts + ranges->most_items + 1;
@@ -241,7 +256,9 @@ static void write_table(const hova_ranges *ranges, int64_t items, int64_t rows,
   table[ROWS] = (int32_t)rows;
   for (int64_t item = 0; item <= ranges->most_items; ++item) {
     firsts[item] = row;
-    int64_t count = item >= items ? 0 : lengths ? lengths[item] : tokens;
+    int64_t count = item >= items ? 0
+                    : lengths     ? times * lengths[item]
+                                  : tokens;
     for (int32_t position = 0; position < count; ++position) {
       positions[row++] = position;
     }
@@ -251,10 +268,12 @@ static void write_table(const hova_ranges *ranges, int64_t items, int64_t rows,
 void hova_write_sequences(const hova_ranges *ranges, const hova_sizes *sizes,
                           int32_t *table) {
   write_table(ranges, sizes->items, sizes->rows, sizes->tokens, sizes->lengths,
-              table);
-  if (ranges->most_other_tokens) {
+              1, table);
+  if (hova_most_others(ranges)) {
+    bool are_of_layers = ranges->layers > 0;
     write_table(ranges, sizes->items, sizes->other_rows, sizes->other_tokens,
-                sizes->other_lengths,
+                are_of_layers ? sizes->lengths : sizes->other_lengths,
+                are_of_layers ? ranges->layers : 1,
                 table + words_of(ranges, ranges->most_tokens));
   }
 }

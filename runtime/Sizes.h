@@ -23,7 +23,8 @@ typedef struct hova_sizes {
   int64_t rows;   ///< tokens of all items together
   /// Of each item where they are side by side; null: all have `tokens`.
   const int32_t *lengths;
-  /// The same of the second sequences; 0 and null where there are none.
+  /// The same of the second sequences, or of the rows of several layers, which
+  /// have the first `lengths`; 0 and null where there are none.
   int64_t other_tokens;
   int64_t other_rows;
   const int32_t *other_lengths;
@@ -63,6 +64,10 @@ hova_status hova_find_sizes(const hova_program *program,
 hova_status hova_check_sizes(const hova_program *program, int64_t items,
                              int64_t tokens, int64_t other_tokens,
                              hova_error *error);
+
+/// The most tokens of a second sequence, or rows of layers, in an item; 0:
+/// none.
+int64_t hova_most_others(const hova_ranges *ranges);
 
 /// What a table of sequences has, in integers of 32 bits, and what a run writes
 /// into it (`hova.sequence_buffer`).

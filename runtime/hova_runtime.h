@@ -29,7 +29,7 @@ extern "C" {
 #endif
 
 /// Raised whenever a struct below changes.
-#define HOVA_ABI_VERSION 14
+#define HOVA_ABI_VERSION 15
 
 //===----------------------------------------------------------------------===//
 // Status and tensors
@@ -130,6 +130,9 @@ typedef struct hova_ranges {
   int64_t least_tokens, most_tokens; ///< of each item
   /// Of its second sequence; 0 where there is none.
   int64_t least_other_tokens, most_other_tokens;
+  /// Rows of each token where an operator reads those of so many layers beside
+  /// each other; else 0. Not where there is a second sequence.
+  int64_t layers;
   /// The parameters of the description that they are; null where one is fixed.
   const char *items, *tokens, *other_tokens;
 } hova_ranges;

@@ -305,7 +305,8 @@ def pattern_of(paths):
     suites, names = set(), set()
     for path in paths:
         suites |= set(GTEST.findall(path.read_text()))
-        cmake = (path.parent / "CMakeLists.txt").read_text()
+        folder = next(folder for folder in path.parents if (folder / "CMakeLists.txt").exists())
+        cmake = (folder / "CMakeLists.txt").read_text()
         for name, program in ONE_PROGRAM.findall(cmake):
             if re.search(rf"add_executable\({program} [^)]*\b{path.name}\b", cmake):
                 names.add(name)

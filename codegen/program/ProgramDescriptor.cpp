@@ -81,11 +81,13 @@ static llvm::Constant *describeRanges(ConstantBuilder &build,
                          : StringRef();
     return name.empty() ? build.null() : build.text(name);
   };
+  bool isOfLayers = ranges->layers > 0;
   return build.array({build.record(
       {build.i64(ranges->leastItems), build.i64(ranges->items),
        build.i64(ranges->leastTokens), build.i64(ranges->tokens),
-       build.i64(ranges->leastOtherTokens), build.i64(ranges->otherTokens),
-       nameOf(0), nameOf(1), nameOf(2)})});
+       build.i64(isOfLayers ? 0 : ranges->leastOtherTokens),
+       build.i64(isOfLayers ? 0 : ranges->otherTokens),
+       build.i64(ranges->layers), nameOf(0), nameOf(1), nameOf(2)})});
 }
 
 static llvm::Constant *describeValue(ConstantBuilder &build,

@@ -145,6 +145,7 @@ private:
   bool readsItem(AttentionOp op, OpOperand &number) const;
   std::string checkLinearAttention(LinearAttentionOp op);
   std::string checkPool(PoolOp op);
+  std::string checkLayers(Operation *op, int64_t layers);
   std::string checkRows(Operation *op);
   std::string checkTokens(Operation *op);
   std::string checkResult(Value result, Extent tokens = Extent::tokens);
@@ -293,6 +294,25 @@ std::string RangeChecker::checkPool(PoolOp op) {
   return checkResult(op.getResult(), tokens);
 }
 
+/// From a row of each token in several layers to all of them, or back.
+std::string RangeChecker::checkLayers(Operation *op, int64_t layers) {
+  if (layers > 1 && ranges.layers != layers) {
+    return "it has " + std::to_string(layers) + " rows for each token, and " +
+           (ranges.layers
+                ? "others have " + std::to_string(ranges.layers)
+                : std::string("items have tokens of two ranges already"));
+  }
+  Extent one = Extent::tokens;
+  Extent all = layers > 1 ? Extent::otherTokens : one;
+  bool joins = isa<IndexSortOp>(op);
+  for (Value operand : op->getOperands()) {
+    if (extentIn(operand) != (joins ? one : all)) {
+      return "its states are not all of tokens of a range";
+    }
+  }
+  return checkResult(op->getResult(0), joins ? all : one);
+}
+
 /// Operations on rows: an item's are those of nobody else, wherever they are.
 std::string RangeChecker::checkRows(Operation *op) {
   auto structured = dyn_cast<StructuredOpInterface>(op);
@@ -366,9 +386,11 @@ std::string RangeChecker::check(Operation *op) {
   if (auto pool = dyn_cast<PoolOp>(op)) {
     return checkPool(pool);
   }
-  if (isa<IndexSortOp>(op)) {
-    return "its rows are those of several layers, so many for each token of "
-           "the range";
+  if (auto sort = dyn_cast<IndexSortOp>(op)) {
+    return checkLayers(op, sort.getStates().size());
+  }
+  if (auto pool = dyn_cast<LayerPoolOp>(op)) {
+    return checkLayers(op, pool.getLayers());
   }
   return checkRows(op);
 }
@@ -387,6 +409,19 @@ std::optional<RangeMistake> RangeChecker::findMistake() {
     }
   }
   return std::nullopt;
+}
+
+void addRowsOfLayers(FunctionOpInterface main, SequenceRanges &ranges) {
+  if (!ranges.haveTokens() || ranges.haveOtherTokens()) {
+    return;
+  }
+  for (auto sort : main.getFunctionBody().front().getOps<IndexSortOp>()) {
+    int64_t layers = sort.getStates().size();
+    if (layers > 1 &&
+        ranges.mayBe(sort.getStates()[0].getType(), Extent::tokens)) {
+      return ranges.setLayers(layers);
+    }
+  }
 }
 
 std::optional<RangeMistake> findRangeMistake(FunctionOpInterface main) {

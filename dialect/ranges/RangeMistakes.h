@@ -20,6 +20,10 @@ bool isPacked(mlir::Value value);
 /// and merge these; null where a value is no such sums.
 mlir::Value keysOfSums(mlir::Value sums);
 
+/// Makes the rows of several layers a second range where `main` has such and no
+/// second one yet.
+void addRowsOfLayers(mlir::FunctionOpInterface main, SequenceRanges &ranges);
+
 /// An operation that cannot be part of a program with ranges.
 struct RangeMistake {
   mlir::Operation *op;

@@ -95,7 +95,7 @@ def view(array, name):
 class Model:
     """A context of a compiled model; calls take and return NumPy arrays by name."""
 
-    ABI = 14  # HOVA_ABI_VERSION of hova_runtime.h
+    ABI = 15  # HOVA_ABI_VERSION of hova_runtime.h
 
     def __init__(self, path, prefix, threads=0):
         library = ctypes.CDLL(path)

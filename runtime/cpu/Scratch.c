@@ -130,7 +130,7 @@ void hova_size_launches(const hova_launches *launches,
   uint64_t items = (uint64_t)ranges->most_items;
   // By hova_extent: what the units are so many times, at most and in the run.
   const uint64_t most[] = {1, items, items * (uint64_t)ranges->most_tokens,
-                           items * (uint64_t)ranges->most_other_tokens};
+                           items * (uint64_t)hova_most_others(ranges)};
   const uint64_t of_run[] = {1, (uint64_t)sizes->items, (uint64_t)sizes->rows,
                              (uint64_t)sizes->other_rows};
   for (uint64_t i = 0; i < launches->count; ++i) {

@@ -187,7 +187,7 @@ static hova_sizes largest_sizes(const hova_program *program) {
     sizes.items = ranges->most_items;
     sizes.tokens = ranges->most_tokens;
     sizes.rows = sizes.items * sizes.tokens;
-    sizes.other_tokens = ranges->most_other_tokens;
+    sizes.other_tokens = hova_most_others(ranges);
     sizes.other_rows = sizes.items * sizes.other_tokens;
   }
   return sizes;

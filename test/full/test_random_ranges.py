@@ -61,6 +61,14 @@ def pool(random):
     return layer
 
 
+def over_all(random, states):
+    """An attention over the tokens of all these states, or of the last two."""
+    how = {"kind": "performer", "kernel": str(random.choice(["softmax", "relu"])), "features": int(random.integers(5, 30))} if random.random() < 0.4 else {}
+    how |= {"causal": str(random.choice(["none", "flattened"])), "pool": str(random.choice(["after_block", "after_attention"]))}
+    states = states if random.random() < 0.5 else states[-2:]
+    return {"name": "all", "op": "omni_attention", "inputs": states, "heads": HEADS, "hidden": int(random.integers(20, 100)), **how}
+
+
 def draw_model(random):
     most, items, width = int(random.integers(3, 140)), int(random.integers(1, 7)), int(16 * HEADS)
     x = "words"
@@ -87,6 +95,9 @@ def draw_model(random):
             {"name": names["end"], "op": "add", "inputs": [names["norm"], names["ffn"]]},
         ]
         x = names["end"]
+    if random.random() < 0.25:
+        layers.append(over_all(random, [layer["name"] for layer in layers if layer["name"].startswith(("words", "end", "norm"))]))
+        x = "all"
     layers.append({"name": "out", "op": "linear", "input": x, "width": int(random.integers(1, 90))})
     outputs = {"y": "out"}
     if random.random() < 0.7:

@@ -103,7 +103,7 @@ WRONG = {
     "a negative axis": ("dims[1] = -2", "the library tells of input 'x' the shape [1, -2]"),
     "many inputs": ("program.num_inputs = 0xffffffffu", "the library tells of 4294967295 inputs, which could not be"),
     "inputs nowhere": ("program.inputs = 0", "the library tells of 1 inputs, which could not be"),
-    "another version": ("abi = 1", "the model was compiled by another version of hova (interface 1, expected 14): compile it again"),
+    "another version": ("abi = 1", "the model was compiled by another version of hova (interface 1, expected 15): compile it again"),
     "no program": ("is_there = 0", "the library tells of no model"),
 }
 FOREIGN = """

@@ -323,7 +323,7 @@ TEST(Launches, are_as_many_as_the_items_and_tokens_of_a_run) {
                            9, 2, 3, 1, 0, 3, 0, 0, HOVA_FIXED, 0, 0, 0, 7};
   auto *largest = reinterpret_cast<const hova_launches *>(data);
   EXPECT_EQ(hova_launch_bytes(largest), sizeof data);
-  const hova_ranges ranges = {1, 4, 1, 10, 0, 0, nullptr, nullptr, nullptr};
+  const hova_ranges ranges = {1, 4, 1, 10, 0, 0, 0, nullptr, nullptr, nullptr};
   struct Expected {
     uint64_t items, tokens;
     std::vector<uint64_t> units, parts;
@@ -359,7 +359,7 @@ TEST(Launches, count_the_tokens_of_a_second_sequence) {
                            //
                            8, 5, 40, 1, 0, 8, 0, 0, HOVA_TOKENS, 8, 1, 0, 5};
   auto *largest = reinterpret_cast<const hova_launches *>(data);
-  const hova_ranges ranges = {1, 4, 1, 10, 1, 5, nullptr, nullptr, nullptr};
+  const hova_ranges ranges = {1, 4, 1, 10, 1, 5, 0, nullptr, nullptr, nullptr};
   hova_sizes sizes = {};
   sizes.items = 3;
   sizes.rows = 25;

@@ -21,7 +21,7 @@ const hova_tensor_info inputInfos[] = {
 const hova_tensor_info outputInfos[] = {
     {"y", HOVA_F32, 3, rowDims, 0, 0, HOVA_TOKENS},
     {"z", HOVA_F32, 2, itemDims, 0, 0, HOVA_ITEMS}};
-const hova_ranges ranges = {1, 4, 2, 10, 0, 0, "batch", "length", nullptr};
+const hova_ranges ranges = {1, 4, 2, 10, 0, 0, 0, "batch", "length", nullptr};
 
 hova_program makeProgram() {
   hova_program program = {};
@@ -84,7 +84,7 @@ TEST(Sizes, are_those_of_the_first_input) {
 TEST(Sizes, are_those_of_columns_beside_a_fixed_number_of_tokens) {
   const hova_tensor_info column = {"c", HOVA_F32, 2,         itemDims,
                                    0,   0,        HOVA_ITEMS};
-  const hova_ranges fixed = {1, 4, 3, 3, 0, 0, "batch", nullptr, nullptr};
+  const hova_ranges fixed = {1, 4, 3, 3, 0, 0, 0, "batch", nullptr, nullptr};
   hova_program program = makeProgram();
   program.inputs = &column;
   program.num_inputs = 1;
@@ -182,7 +182,7 @@ TEST(Sizes, say_how_many_integers_are_checked) {
 TEST(Sizes, are_written_as_a_table) {
   const int32_t lengths[] = {2, 4};
   hova_sizes sizes = {2, 4, 6, lengths, 0, 0, nullptr};
-  const hova_ranges small = {1, 3, 1, 4, 0, 0, nullptr, nullptr, nullptr};
+  const hova_ranges small = {1, 3, 1, 4, 0, 0, 0, nullptr, nullptr, nullptr};
   std::vector<int32_t> table(hova_sequence_words(&small), -1);
   ASSERT_EQ(table.size(), 2u + 4 + 12);
   hova_write_sequences(&small, &sizes, table.data());
@@ -192,19 +192,55 @@ TEST(Sizes, are_written_as_a_table) {
 
 TEST(Sizes, of_malformed_programs_are_refused) {
   for (hova_ranges wrong :
-       {hova_ranges{0, 4, 1, 4, 0, 0, nullptr, nullptr, nullptr},
-        hova_ranges{1, 4, 5, 4, 0, 0, nullptr, nullptr, nullptr},
-        hova_ranges{1, 1 << 20, 1, 1 << 12, 0, 0, nullptr, nullptr, nullptr},
-        hova_ranges{1, 4, 1, 4, 5, 4, nullptr, nullptr, nullptr},
-        hova_ranges{1, 4, 1, 4, 0, 4, nullptr, nullptr, nullptr},
-        hova_ranges{1, 4, 1, 4, -5, -4, nullptr, nullptr, nullptr},
-        hova_ranges{1, 1 << 20, 1, 1, 1, 1 << 12, nullptr, nullptr, nullptr}}) {
+       {hova_ranges{0, 4, 1, 4, 0, 0, 0, nullptr, nullptr, nullptr},
+        hova_ranges{1, 4, 5, 4, 0, 0, 0, nullptr, nullptr, nullptr},
+        hova_ranges{1, 1 << 20, 1, 1 << 12, 0, 0, 0, nullptr, nullptr, nullptr},
+        hova_ranges{1, 4, 1, 4, 5, 4, 0, nullptr, nullptr, nullptr},
+        hova_ranges{1, 4, 1, 4, 0, 4, 0, nullptr, nullptr, nullptr},
+        hova_ranges{1, 4, 1, 4, -5, -4, 0, nullptr, nullptr, nullptr},
+        hova_ranges{1, 1 << 20, 1, 1, 1, 1 << 12, 0, nullptr, nullptr, nullptr},
+        hova_ranges{1, 4, 1, 4, 0, 0, -1, nullptr, nullptr, nullptr},
+        hova_ranges{1, 4, 1, 4, 1, 4, 2, nullptr, nullptr, nullptr},
+        hova_ranges{1, 1 << 10, 1, 1 << 10, 0, 0, 1 << 12, nullptr, nullptr,
+                    nullptr}}) {
     hova_program program = makeProgram();
     program.ranges = &wrong;
     hova_error error = {};
     EXPECT_EQ(hova_check_program(&program, &error), HOVA_REJECTED);
     EXPECT_STREQ(error.text, "the ranges of program 'm' are malformed");
   }
+}
+
+//===----------------------------------------------------------------------===//
+// Rows of several layers
+//===----------------------------------------------------------------------===//
+
+TEST(RowsOfLayers, follow_from_the_tokens) {
+  const hova_ranges ofLayers = {1, 4, 2,       10,       0,
+                                0, 3, "batch", "length", nullptr};
+  Call padded({{2, 5}, {2, 5, 3}, {2, 5, 3}, {2, 3}});
+  padded.program.ranges = &ofLayers;
+  EXPECT_EQ(padded.check(), "");
+  EXPECT_EQ(padded.sizes.other_tokens, 15);
+  EXPECT_EQ(padded.sizes.other_rows, 30);
+  const int32_t lengths[] = {2, 4};
+  Call packed({{6}, {6, 3}, {6, 3}, {2, 3}});
+  packed.program.ranges = &ofLayers;
+  EXPECT_EQ(packed.check(lengths, 2), "");
+  EXPECT_EQ(packed.sizes.other_tokens, 12);
+  EXPECT_EQ(packed.sizes.other_rows, 18);
+}
+
+TEST(RowsOfLayers, have_a_table_of_their_own) {
+  const int32_t lengths[] = {1, 2};
+  hova_sizes sizes = {2, 2, 3, lengths, 6, 9, nullptr};
+  const hova_ranges small = {1, 2, 1, 2, 0, 0, 3, nullptr, nullptr, nullptr};
+  std::vector<int32_t> table(hova_sequence_words(&small), -1);
+  ASSERT_EQ(table.size(), 2u + 3 + 4 + 2 + 3 + 12);
+  hova_write_sequences(&small, &sizes, table.data());
+  EXPECT_EQ(table, (std::vector<int32_t>{2, 3, 0, 1, 3, 0,  0,  1, -1, //
+                                         2, 9, 0, 3, 9, 0,  1,  2, 0,
+                                         1, 2, 3, 4, 5, -1, -1, -1}));
 }
 
 //===----------------------------------------------------------------------===//
@@ -218,7 +254,7 @@ const hova_tensor_info twoInputs[] = {
 const hova_tensor_info twoOutputs[] = {
     {"y", HOVA_F32, 3, otherDims, 0, 0, HOVA_OTHER_TOKENS},
     {"z", HOVA_F32, 2, itemDims, 0, 0, HOVA_ITEMS}};
-const hova_ranges twoRanges = {1, 4, 2, 10, 1, 6, "batch", "src", "tgt"};
+const hova_ranges twoRanges = {1, 4, 2, 10, 1, 6, 0, "batch", "src", "tgt"};
 
 /// A call of a program with both.
 struct CallOfTwo : Call {
@@ -279,7 +315,7 @@ TEST(SecondSequences, of_wrong_sizes_are_refused) {
 TEST(SecondSequences, follow_in_the_table) {
   const int32_t lengths[] = {2, 3, 1, 2};
   hova_sizes sizes = {2, 3, 5, lengths, 2, 3, lengths + 2};
-  const hova_ranges small = {1, 3, 1, 3, 1, 2, nullptr, nullptr, nullptr};
+  const hova_ranges small = {1, 3, 1, 3, 1, 2, 0, nullptr, nullptr, nullptr};
   std::vector<int32_t> table(hova_sequence_words(&small), -1);
   ASSERT_EQ(table.size(), 2u + 4 + 9 + 2 + 4 + 6);
   hova_write_sequences(&small, &sizes, table.data());

@@ -44,7 +44,8 @@ const uint64_t launches[] = {
 const hova_launches *largest() {
   return reinterpret_cast<const hova_launches *>(launches);
 }
-const hova_ranges ranges = {1, 1, 1, kRows, 0, 0, nullptr, "length", nullptr};
+const hova_ranges ranges = {1, 1, 1,       kRows,    0,
+                            0, 0, nullptr, "length", nullptr};
 
 /// Steps of a run: {first stage, end, of strips, units, parts} of each.
 using Steps = std::vector<std::vector<uint64_t>>;

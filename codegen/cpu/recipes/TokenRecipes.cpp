@@ -176,23 +176,24 @@ static Expr inverseOf(KernelEmitter &e, Expr count) {
          e.compute<arith::SIToFPOp>(e.builder.getF32Type(), integer);
 }
 
-/// The mean of every `tokens` rows of x, or their maximum.
-static void poolRows(KernelEmitter &e, Value x, int64_t tokens,
-                     bool takesMean) {
+/// The maximum of the rows of x that each row is for; with `factorOf`, of their
+/// number, their sum times that.
+static void poolRows(KernelEmitter &e, Value x,
+                     llvm::function_ref<RowsOf(Expr)> rowsOf,
+                     llvm::function_ref<Expr(Expr)> factorOf = {}) {
   Value source = e.buffer(x);
   e.forEachRow([&](Expr row) {
-    RowsOf rows = e.rowsOfItem(row, tokens, x);
+    RowsOf rows = rowsOf(row);
     Expr first = rows.first, count = rows.count;
-    Expr inverse =
-        e.haveTokenRanges() ? inverseOf(e, count) : Expr(1.0 / tokens);
+    Expr factor = factorOf ? factorOf(count) : Expr();
     e.forEachChunk(shapeOf(x).back(), [&](const Chunk &at) {
       Expr start = e.load(source, first, at);
       Expr all = e.fold("rows", 1, count, 1, start, [&](Expr i, Expr before) {
         Expr tile = e.load(source, first + i, at);
-        return takesMean ? before + tile
-                         : e.compute<arith::MaximumFOp>(before, tile);
+        return factor ? before + tile
+                      : e.compute<arith::MaximumFOp>(before, tile);
       });
-      e.finishAndStoreTile({row, at}, takesMean ? all * inverse : all);
+      e.finishAndStoreTile({row, at}, factor ? all * factor : all);
     });
   });
 }
@@ -264,11 +265,23 @@ static void emit(KernelEmitter &e, PoolOp op) {
   if (op.getBy()) {
     return poolKeptRows(e, op);
   }
-  poolRows(e, op.getX(), tokens, op.getKind() == PoolKind::mean);
+  auto rowsOf = [&](Expr item) {
+    return e.rowsOfItem(item, tokens, op.getX());
+  };
+  auto inverse = [&](Expr count) {
+    return e.haveTokenRanges() ? inverseOf(e, count) : Expr(1.0 / tokens);
+  };
+  if (op.getKind() == PoolKind::mean) {
+    return poolRows(e, op.getX(), rowsOf, inverse);
+  }
+  poolRows(e, op.getX(), rowsOf);
 }
 
 static void emit(KernelEmitter &e, LayerPoolOp op) {
-  poolRows(e, op.getX(), op.getLayers(), /*takesMean=*/false);
+  // Of each token, wherever its item is.
+  int64_t layers = op.getLayers();
+  poolRows(e, op.getX(),
+           [&](Expr token) { return RowsOf{token * layers, layers}; });
 }
 
 static void emit(KernelEmitter &e, IndexSortOp op) {

@@ -214,3 +214,14 @@ func.func @on_a_function(%x: tensor<2x8xf32>) {
   %r = hova.activation relu %x {hova.inputs = 1 : i64} : tensor<2x8xf32>
   return
 }
+
+// -----
+
+// Rows of layers are as many for the least number of tokens as for the largest.
+// expected-error@+1 {{expects 'hova.ranges' to be the least and the largest number of items, of tokens, and perhaps of other tokens, and of how many layers these are rows, got array<i64: 1, 2, 1, 8, 3, 16, 3>}}
+func.func private @rows_of_other_layers(tensor<2x8x4xf32>) attributes {hova.ranges = array<i64: 1, 2, 1, 8, 3, 16, 3>}
+
+// -----
+
+// expected-error@+1 {{expects 'hova.ranges' to be}}
+func.func private @rows_of_no_layers(tensor<2x8x4xf32>) attributes {hova.ranges = array<i64: 1, 2, 1, 8, 3, 24, 0>}

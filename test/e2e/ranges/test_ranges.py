@@ -188,6 +188,11 @@ def attend(**more):
     return {"name": "y", "op": "multi_head_attention", "input": "x", "heads": 3, **more}
 
 
+def over_all(name, states):
+    """An attention over the rows of several layers."""
+    return {"name": name, "op": "omni_attention", "inputs": states, "heads": 2, "hidden": 16}
+
+
 X = {"x": {"shape": ["items", "length", WIDTH]}}
 TOKENS = {"t": {"shape": ["items", "length"], "dtype": "i32", "range": [0, VOCAB]}}
 
@@ -215,8 +220,13 @@ MISTAKES = {
         X, [{"name": "b", "op": "weight", "shape": [3]}, attend(score="score + b[batch]")], "its score depends on the number of an item"
     ),
     "another token": ({**X, **TOKENS}, [attend(score="score + t[batch, 0]")], "a score reads an input at another place"),
-    "all tokens of all layers": (
-        X, [{"name": "y", "op": "omni_attention", "inputs": ["x", "x"], "heads": 2, "hidden": 16}], "its rows are those of several layers, so many for each token of the range"
+    "rows of other numbers of layers": (
+        X, [over_all("o", ["x", "x"]), over_all("y", ["x", "x", "o"])], "it has 3 rows for each token, and others have 2"
+    ),
+    "all layers of what has no tokens": (
+        X,
+        [{"name": "w", "op": "weight", "shape": ["largest(items)", "largest(length)", WIDTH]}, over_all("y", ["x", "w"])],
+        "its states are not all of tokens of a range",
     ),
     "a class token": (X, [{"name": "y", "op": "class_token", "input": "x"}], "it reads other rows than it computes, or counts them"),
     "a class token in a mask": (TOKENS, [{"name": "y", "op": "padding_mask", "input": "t", "pad": 1, "class_token": True}], "its result has a class token"),

@@ -7,7 +7,7 @@ from __future__ import annotations
 import ctypes
 from typing import Any
 
-ABI_VERSION = 14
+ABI_VERSION = 15
 
 # hova_status, and the exit statuses of programs that fail so.
 OK = 0
@@ -66,6 +66,7 @@ class Ranges(ctypes.Structure):
         ("most_tokens", ctypes.c_int64),
         ("least_other_tokens", ctypes.c_int64),
         ("most_other_tokens", ctypes.c_int64),
+        ("layers", ctypes.c_int64),
         ("items", ctypes.c_char_p),
         ("tokens", ctypes.c_char_p),
         ("other_tokens", ctypes.c_char_p),

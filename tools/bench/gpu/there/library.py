@@ -10,7 +10,7 @@ import ctypes
 import math
 import random
 
-ABI = 14  # HOVA_ABI_VERSION
+ABI = 15  # HOVA_ABI_VERSION
 CUDA = 2  # DLPack's device type
 # enum hova_dtype: the name, DLPack's (code, bits), and the letter of Python's arrays.
 DTYPES = [("f32", 2, 32, "f"), ("f64", 2, 64, "d"), ("bf16", 4, 16, "H"), ("f16", 2, 16, "H"), ("i32", 0, 32, "i"), ("i64", 0, 64, "q"), ("bool", 6, 8, "B")]

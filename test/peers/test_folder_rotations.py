@@ -1,4 +1,4 @@
-# ===- test_rotations.py - Tables of rotations, against the library --------------=== #
+# ===- test_folder_rotations.py - Tables of rotations, against the library -------=== #
 # SPDX-License-Identifier: Apache-2.0
 """Cosines and sines of stretched rotations, as a folder's description computes them of its configuration, against the
 library's functions in float64: within a unit in the last place of f32, also where an angle is thousands of turns."""
