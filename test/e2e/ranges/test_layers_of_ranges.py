@@ -41,14 +41,16 @@ MODELS = {
 GPU = "--target=cuda-emulated"
 CASES = [
     ("all", ()), ("all", ("--dtype=bf16",)), ("causal", ("--march=x86-64-v3",)), ("causal by tokens", ()), ("a score", ()), ("performer", ()),
-    ("performer, causal", ("--dtype=f16",)), ("all", (GPU, "--dtype=bf16", "--gpu-arch=sm_90a")), ("causal", (GPU,)), ("performer", (GPU,)),
+    ("performer, causal", ("--dtype=f16",)), ("all", (GPU, "--dtype=bf16", "--gpu-arch=sm_90a")), ("causal", (GPU,)), ("performer", (GPU, "--dtype=bf16")),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize("name, options", CASES, ids=lambda value: value if isinstance(value, str) else " ".join(value) or "native")
 def test_items_are_what_they_are_alone(name, options, tmp_path):
     is_emulated = GPU in options
-    alone = ("--without=hova-split-reductions",) if is_emulated else ("--without=hova-form-sequence-kernels",)
+    # Products are divided where they have few rows alone; the sums of a performer have narrow features where they are.
+    divided = () if name.startswith("performer") else ("--without=hova-split-reductions",)
+    alone = divided if is_emulated else ("--without=hova-form-sequence-kernels",)
     case = Case(tmp_path, MODELS[name], options, alone)
     random = np.random.default_rng(5)
     for threads in (1,) if is_emulated else (1, 3, 16):
