@@ -7,10 +7,15 @@ The judge is the program that is compiled for one size: its code knows nothing o
 
 import json
 import subprocess
+import sys
 
 import numpy as np
 import pytest
-from test_ranges import HOVA, ITEMS, LENGTH, MASK, Case, check_neighbours, compiled, encoder, hova
+from test_ranges import HOVA, ITEMS, LENGTH, MASK, ROOT, Case, check_neighbours, compiled, encoder, hova
+from test_ranges_on_gpus import check_on_a_driver
+
+sys.path.insert(0, str(ROOT / "test"))
+from campaigns import some_of  # noqa: E402
 
 
 def over_all(**how):
@@ -39,10 +44,11 @@ MODELS = {
     "performer, causal": over_all(**PERFORMER, kernel="relu", causal="flattened", pool="after_attention"),
 }
 GPU = "--target=cuda-emulated"
-CASES = [
-    ("all", ()), ("all", ("--dtype=bf16",)), ("causal", ("--march=x86-64-v3",)), ("causal by tokens", ()), ("a score", ()), ("performer", ()),
-    ("performer, causal", ("--dtype=f16",)), ("all", (GPU, "--dtype=bf16", "--gpu-arch=sm_90a")), ("causal", (GPU,)), ("performer", (GPU, "--dtype=bf16")),
+SHARE = [
+    ("all", ("--dtype=bf16",)), ("causal", ("--march=x86-64-v3",)), ("a score", ()), ("performer, causal", ("--dtype=f16",)),
+    ("all", (GPU, "--dtype=bf16", "--gpu-arch=sm_90a")), ("performer", (GPU, "--dtype=bf16")),
 ]  # fmt: skip
+CASES = some_of([*SHARE, ("all", ()), ("causal by tokens", ()), ("performer", ()), ("causal", (GPU,))], SHARE)
 
 
 @pytest.mark.parametrize("name, options", CASES, ids=lambda value: value if isinstance(value, str) else " ".join(value) or "native")
@@ -55,7 +61,7 @@ def test_items_are_what_they_are_alone(name, options, tmp_path):
     random = np.random.default_rng(5)
     for threads in (1,) if is_emulated else (1, 3, 16):
         model = hova.load(case.library, threads=threads)
-        for lengths in ([13], [LENGTH, 1, 34], [64, 13, 1, 1, 34, 13][:ITEMS], [1]):
+        for lengths in ([13], [LENGTH, 1, 34], [34, 13, 1, 1, 34, 13][:ITEMS], [1]):
             case.check(model, [case.draw(random, length) for length in lengths], threads)
         for length, count in ((13, 2), (34, 3), (1, 5)):
             case.check(model, [case.draw(random, length) for _ in range(count)], threads, packs=False)
@@ -71,6 +77,14 @@ def test_an_item_that_is_no_number_is_its_own_affair(options, tmp_path):
     program = hova.load(compiled(tmp_path, model, "any", "--init=1", *options))
     random = np.random.default_rng(2)
     check_neighbours(program, [random.standard_normal((length, 48), np.float32) for length in (40, 7, 66)])
+
+
+def test_a_driver_is_given_the_rows_of_each_run(tmp_path):
+    """By a stand-in for it: kernels take the rows of all layers beside those of tokens."""
+    model = over_all(pool="after_attention")
+    model["layers"][2]["repeat"] = 1
+    model["parameters"] = {"length": {"min": 1, "max": 12}, "items": {"min": 1, "max": 3}}
+    check_on_a_driver(tmp_path, model, ((9, 2), (12, 1), (1, 3)))
 
 
 def test_items_with_a_second_sequence_are_refused(tmp_path):
