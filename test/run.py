@@ -59,13 +59,27 @@ ASKED = (
 )
 PROGRAMS = f"(program_equals_the_oracle and ({' or '.join(ASKED)}))"
 
+# Programs for any length: of each planted fault in extents and tables (test/full/nets) a test that finds it.
+RANGED = " or ".join(
+    f"({file}.py and {cases})"
+    for file, cases in {
+        "test_ranges": "alone and slots and (without or (memory and bf16))",
+        "test_ranges_on_gpus": "alone and (first or (mean and valid) or boxes or (maximum and not valid) or (slots and memory))",
+        "test_two_ranges": "alone and lengths and native",
+        "test_two_ranges_on_gpus": "((alone and lengths and f32) or given_both_lengths)",
+        "test_linear_attention_of_ranges": "alone and softmax and native and not (masked or causal or shared)",
+        "test_linear_attention_of_ranges_on_gpus": "alone and softmax-False-f32",
+    }.items()
+)
+
 # What a room adds to it: golden vectors. What an operation means and what a description says
 # shows without a program, in a tenth of a second each.
 ROOM_SMOKE = {
-    "dialect": f"evaluator_equals_the_oracle or {PROGRAMS}",
+    "dialect": f"evaluator_equals_the_oracle or {PROGRAMS} or {RANGED}",
     "passes": PROGRAMS,
-    "codegen": PROGRAMS,
+    "codegen": f"{PROGRAMS} or {RANGED}",
     "frontend": "evaluator_equals_the_oracle",
+    "runtime": RANGED,
 }
 
 # The tests of test/full that provoke races and faults: nothing else runs beside them.
