@@ -424,8 +424,38 @@ void addRowsOfLayers(FunctionOpInterface main, SequenceRanges &ranges) {
   }
 }
 
+/// Rows of a run have numbers of 32 bits. The operation is the first that has
+/// too many.
+static std::optional<RangeMistake>
+findTooManyRows(FunctionOpInterface main, const SequenceRanges &ranges) {
+  constexpr int64_t limit = std::numeric_limits<int32_t>::max();
+  int64_t others =
+      ranges.haveOtherTokens() ? ranges.countRows(Extent::otherTokens) : 0;
+  bool areOfLayers = ranges.layers > 0 && ranges.countRows() <= limit;
+  int64_t most = areOfLayers ? others : std::max(ranges.countRows(), others);
+  if (most <= limit) {
+    return std::nullopt;
+  }
+  for (Operation &op : main.getFunctionBody().front().without_terminator()) {
+    auto sort = dyn_cast<IndexSortOp>(op);
+    bool hasThem =
+        areOfLayers
+            ? sort && int64_t(sort.getStates().size()) == ranges.layers
+            : llvm::any_of(op.getOperands(), llvm::IsaPred<BlockArgument>);
+    if (hasThem) {
+      return RangeMistake{
+          &op, "its largest sizes have " + std::to_string(most) +
+                   " rows, and a run has at most " + std::to_string(limit)};
+    }
+  }
+  return std::nullopt;
+}
+
 std::optional<RangeMistake> findRangeMistake(FunctionOpInterface main) {
   SequenceRanges ranges = *SequenceRanges::readFrom(main);
+  if (auto tooMany = findTooManyRows(main, ranges)) {
+    return tooMany;
+  }
   return ranges.haveTokens() ? RangeChecker(main, ranges).findMistake()
                              : findItemMistake(main, ranges);
 }

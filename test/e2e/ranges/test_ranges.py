@@ -233,6 +233,24 @@ MISTAKES = {
 }
 
 
+@pytest.mark.parametrize(
+    ("sizes", "layer", "rows"),
+    [
+        ((46341, 46341), {"name": "y", "op": "layer_norm", "input": "x"}, 2147488281),
+        ((32768, 32768), over_all("y", ["x", "x"]), 2147483648),
+        ((32768, 65535), {"name": "y", "op": "layer_norm", "input": "x"}, None),
+    ],
+    ids=["tokens", "tokens of all layers", "as many as there may be"],
+)
+def test_rows_that_have_no_number_are_refused(sizes, layer, rows, tmp_path):
+    parameters = {name: {"min": 1, "max": most} for name, most in zip(("items", "length"), sizes)}
+    model = {"hova": 1, "name": "m", "parameters": parameters, "inputs": {"x": {"shape": ["items", "length", 8]}}, "layers": [layer], "outputs": {"y": "y"}}
+    (tmp_path / "m.json").write_text(json.dumps(model))
+    done = subprocess.run([HOVA, "check", tmp_path / "m.json"], capture_output=True, text=True, check=False)
+    why = f"cannot be for a range of sizes: its largest sizes have {rows} rows, and a run has at most 2147483647"
+    assert (done.returncode, why in done.stderr) == ((1, True) if rows else (0, False)), done.stderr
+
+
 def test_one_item_may_have_a_table(tmp_path):
     """A table with a row for each item is one with a row, where there is one item."""
     layers = [{"name": "w", "op": "weight", "shape": [1, 1, WIDTH]}, {"name": "y", "op": "multiply", "inputs": ["x", "w"]}]
