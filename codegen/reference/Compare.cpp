@@ -253,42 +253,73 @@ void PlainError::addNeighbour(const HostTensor &exact, const HostTensor &want) {
 static constexpr char kTooFar[] =
     " elements differ more than rounding explains";
 
-/// Whether the program and the reference have a number, and the plain run none.
-static bool isAlone(double got, double plain, double want) {
-  return std::isfinite(want) && std::isfinite(got) && !std::isfinite(plain);
-}
+namespace {
+/// What the elements of a value are compared with.
+struct Yardstick {
+  const HostTensor &plain, &want;
+  const HostTensor *anyOrder;
+  const NumericPolicy &policy;
+  Storage storage;
+  const PlainError &others;
 
-/// All elements but those.
-static Comparison compareToPlain(const HostTensor &got, const HostTensor &plain,
-                                 const HostTensor &want, Storage storage,
-                                 const PlainError &others,
-                                 const HostTensor *anyOrder) {
-  Comparison result;
+  /// Some units of the largest magnitude of what `counts` is true of.
+  double marginOf(llvm::function_ref<bool(int64_t)> counts) const;
+  double spreadOf(int64_t element) const {
+    return others.spread.empty() ? 0 : others.spread[element];
+  }
+  /// Whether the program and the reference have a number, and the plain run
+  /// none.
+  bool isAlone(double got, int64_t element) const {
+    return std::isfinite(want.at(element)) && std::isfinite(got) &&
+           !std::isfinite(plain.at(element));
+  }
+  /// Whether roundings of inputs and weights decide what an element is: it
+  /// changes by more than a sum of roundings does. Of weights that are cut off
+  /// below 0 and divided by their sum, they decide whether the only one, which
+  /// is about 0, is all of the sum or nothing.
+  bool isDecided(int64_t element, double bound) const {
+    constexpr double most = 8;
+    return spreadOf(element) > most * bound;
+  }
+};
+} // namespace
+
+double Yardstick::marginOf(llvm::function_ref<bool(int64_t)> counts) const {
   double largest = 0;
   for (int64_t i = 0, e = want.size(); i < e; ++i) {
-    if (std::isfinite(want.at(i)) && std::isfinite(plain.at(i))) {
+    if (std::isfinite(want.at(i)) && counts(i)) {
       largest = std::max(largest, std::abs(want.at(i)));
     }
   }
-  const NumericPolicy &policy = numericPolicy(storage);
-  double margin = policy.magnitudeUlps * ulpOf(largest, storage);
-  PlainError yardstick;
-  yardstick.addRun(plain, want);
-  result.maxBound =
-      policy.plainFactor * std::max(yardstick.max, others.max) + margin;
-  result.rmsBound =
-      policy.plainFactor * std::max(yardstick.rms, others.rms) + margin;
+  return policy.magnitudeUlps * ulpOf(largest, storage);
+}
+
+/// All elements that the plain run speaks of. The others are left to
+/// `bySpread`.
+static Comparison compareToPlain(const HostTensor &got, const Yardstick &by,
+                                 std::vector<int64_t> &bySpread) {
+  Comparison result;
+  double margin =
+      by.marginOf([&](int64_t i) { return std::isfinite(by.plain.at(i)); });
+  PlainError own;
+  own.addRun(by.plain, by.want);
+  double factor = by.policy.plainFactor;
+  result.maxBound = factor * std::max(own.max, by.others.max) + margin;
+  result.rmsBound = factor * std::max(own.rms, by.others.rms) + margin;
   Errors errors(result);
-  for (int64_t i = 0, e = want.size(); i < e; ++i) {
-    bool mayOverflow = !std::isfinite(plain.at(i)) ||
-                       (anyOrder && !std::isfinite(anyOrder->at(i)));
-    if (mayOverflow && !std::isfinite(got.at(i)) && std::isfinite(want.at(i))) {
+  for (int64_t i = 0, e = by.want.size(); i < e; ++i) {
+    bool mayOverflow = !std::isfinite(by.plain.at(i)) ||
+                       (by.anyOrder && !std::isfinite(by.anyOrder->at(i)));
+    if (mayOverflow && !std::isfinite(got.at(i)) &&
+        std::isfinite(by.want.at(i))) {
       ++result.overflowed;
-    } else if (!isAlone(got.at(i), plain.at(i), want.at(i))) {
-      errors.add(i, got.at(i), want.at(i), result.maxBound);
+    } else if (by.isAlone(got.at(i), i) || by.isDecided(i, result.maxBound)) {
+      bySpread.push_back(i);
+    } else {
+      errors.add(i, got.at(i), by.want.at(i), result.maxBound);
     }
   }
-  errors.finish(want.size());
+  errors.finish(by.want.size());
   decide(result, errors, kTooFar);
   if (result.within && result.rmsError > result.rmsBound) {
     result.within = false;
@@ -297,43 +328,32 @@ static Comparison compareToPlain(const HostTensor &got, const HostTensor &plain,
   return result;
 }
 
-/// Elements that are numbers in the program alone. Each has a bound of its own;
-/// of the one that is nearest to it, or farthest beyond, the error and the
-/// bound are told.
-static Comparison compareToSpread(const HostTensor &got,
-                                  const HostTensor &plain,
-                                  const HostTensor &want, Storage storage,
-                                  llvm::ArrayRef<double> spread) {
+/// Elements that each have a bound of their own: what they change by from the
+/// model to its neighbours. Of the one that is nearest to it, or farthest
+/// beyond, the error and the bound are told.
+static Comparison compareToSpread(const HostTensor &got, const Yardstick &by,
+                                  llvm::ArrayRef<int64_t> elements) {
   Comparison result;
-  double largest = 0;
-  for (int64_t i = 0, e = want.size(); i < e; ++i) {
-    if (std::isfinite(want.at(i))) {
-      largest = std::max(largest, std::abs(want.at(i)));
-    }
-  }
-  const NumericPolicy &policy = numericPolicy(storage);
-  double margin = policy.magnitudeUlps * ulpOf(largest, storage), squares = 0;
+  double margin = by.marginOf([](int64_t) { return true; }), squares = 0;
   ElementDifference nearest = {0, 0, 0, 0, margin};
   Errors errors(result);
-  for (int64_t i = 0, e = want.size(); i < e; ++i) {
-    if (!isAlone(got.at(i), plain.at(i), want.at(i))) {
-      continue;
-    }
-    double width = spread.empty() ? 0 : spread[i];
-    ElementDifference found = {i, got.at(i), want.at(i),
-                               std::abs(got.at(i) - want.at(i)),
-                               policy.plainFactor * width + margin};
+  for (int64_t i : elements) {
+    double width = by.spreadOf(i);
+    ElementDifference found = {i, got.at(i), by.want.at(i),
+                               std::abs(got.at(i) - by.want.at(i)),
+                               by.policy.plainFactor * width + margin};
     squares += width * width;
     errors.add(i, found.got, found.want, found.bound);
     if (found.error * nearest.bound > nearest.error * found.bound) {
       nearest = found;
     }
   }
-  errors.finish(want.size());
+  errors.finish(by.want.size());
   result.maxError = nearest.error;
   result.maxBound = nearest.bound;
   double compared = static_cast<double>(std::max<int64_t>(result.compared, 1));
-  result.rmsBound = policy.plainFactor * std::sqrt(squares / compared) + margin;
+  result.rmsBound =
+      by.policy.plainFactor * std::sqrt(squares / compared) + margin;
   // Where no element is too far off, neither is their mean.
   decide(result, errors, kTooFar);
   return result;
@@ -367,8 +387,10 @@ Comparison hova::compareModel(const HostTensor &got, const HostTensor &plain,
   if (!isNumber(want)) {
     return compareExact(got, want);
   }
-  return join(compareToPlain(got, plain, want, storage, others, anyOrder),
-              compareToSpread(got, plain, want, storage, others.spread));
+  Yardstick by{plain, want, anyOrder, numericPolicy(storage), storage, others};
+  std::vector<int64_t> bySpread;
+  Comparison toPlain = compareToPlain(got, by, bySpread);
+  return join(std::move(toPlain), compareToSpread(got, by, bySpread));
 }
 
 void hova::printWorst(const Comparison &comparison,

@@ -185,6 +185,7 @@ TEST(Model, compares_numbers_of_the_program_alone_by_what_they_change_by) {
   // It says nothing of the numbers that the plain run has, and those nothing of
   // these.
   HostTensor half = doubles({kInfinity, 2.0});
+  neighbours.spread[1] = 7 * 4 * std::ldexp(1.0, -22);
   auto mixed = [&](double a, double b) {
     return compareModel(doubles({a, b}), half, want, Storage::F32, neighbours);
   };
@@ -194,6 +195,27 @@ TEST(Model, compares_numbers_of_the_program_alone_by_what_they_change_by) {
   EXPECT_LT(mixed(1040.0, 3.0).maxBound, 1.0);
   EXPECT_FALSE(mixed(1050.0, 2.0).within);
   EXPECT_GT(mixed(1050.0, 2.0).maxBound, 20.0);
+}
+
+TEST(Model, judges_what_roundings_decide_by_what_they_decide) {
+  // A bound of 4 units of f32 in the last place of the largest.
+  HostTensor want = doubles({1.0, 1.0, 1.0});
+  double bound = 4 * std::ldexp(1.0, -23);
+  PlainError neighbours;
+  neighbours.addNeighbour(doubles({0.5, 1.0 + 9 * bound, 1.0 + 7 * bound}),
+                          want);
+  auto compare = [&](double first, double second, double third) {
+    return compareModel(doubles({first, second, third}), want, want,
+                        Storage::F32, neighbours);
+  };
+  EXPECT_TRUE(compare(0.5, 1.0, 1.0).within);
+  EXPECT_TRUE(compare(2.0, 1.0, 1.0).within);
+  EXPECT_FALSE(compare(2.1, 1.0, 1.0).within);
+  EXPECT_FALSE(compare(kNan, 1.0, 1.0).within);
+  EXPECT_EQ(compare(0.5, 1.0, 1.0).compared, 3);
+  // What changes by a few roundings is no decision.
+  EXPECT_TRUE(compare(0.5, 1.0 + 9 * bound, 1.0).within);
+  EXPECT_FALSE(compare(0.5, 1.0, 1.0 + 2 * bound).within);
 }
 
 TEST(Model, judges_numbers_of_the_program_alone_each_by_its_own) {
