@@ -204,6 +204,7 @@ constexpr Row rows[] = {
     {"hova.parts", isListOf<isPart>,
      "to hold parts, each with kernel, stage, path, flops and bytes",
      kFunction},
+    {hova::kAddedPartsAttr, isNumber, kNumberForm},
     {"hova.input_rows", isNumbers, kRowsForm, "hova.kernel"},
     {"hova.result_rows", isNumbers, kRowsForm, "hova.kernel"},
     {"hova.whole", isPair,

@@ -43,6 +43,9 @@ struct Reduction {
   int64_t fitLength(int64_t most) const;
 };
 
+/// On an operation: of how many even parts its kernel adds the sums.
+inline constexpr llvm::StringLiteral kAddedPartsAttr = "hova.added_parts";
+
 /// How the reduction of an operation is divided.
 struct ReductionSplit {
   /// Terms of a part; the last may have fewer.
@@ -53,6 +56,9 @@ struct ReductionSplit {
   /// Whether what the parts multiply is rounded to the type of the factors that
   /// are stored, of 16 bits, where it could stay f32.
   bool isNarrow = false;
+  /// Whether the operation stays, and its kernel adds the sums of the parts in
+  /// their order (kAddedPartsAttr).
+  bool isInside = false;
 
   int64_t countParts(const Reduction &reduction) const {
     return (reduction.terms + length - 1) / length;

@@ -38,6 +38,14 @@ struct BlockWork {
     issued += count * kBesideGroupProduct;
   }
 
+  /// The sum of the tiles of all blocks of a cluster, of so many bytes each: a
+  /// block writes its own and reads a share of all.
+  void addClusterSum(double bytes, double blocks) {
+    shared += 2 * bytes / kSharedBytesOfCycle;
+    outside += bytes * (blocks - 1) / blocks / kClusterBytesOfCycle +
+               2 * kMeetingCycles;
+  }
+
   void addStore(double bytes) { outside += bytes / kStoredBytesOfCycle; }
 
   /// Of a block that is alone on its multiprocessor, or beside others.

@@ -12,7 +12,9 @@ using namespace mlir;
 namespace hova {
 
 FuseOptions CudaTarget::getFuseOptions() const {
-  return {"#hova_cuda.fusion", /*columnGroupWidth=*/1};
+  return {haveClusters ? "#hova_cuda.fusion<clusters = true>"
+                       : "#hova_cuda.fusion",
+          /*columnGroupWidth=*/1};
 }
 
 /// Policies ask the module.

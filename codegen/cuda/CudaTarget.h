@@ -12,9 +12,10 @@ namespace hova {
 /// Kernels for GPUs of one level of a program.
 class CudaTarget final : public Target {
 public:
-  /// What a kernel is, all levels share: `first`, the best, decides it.
-  CudaTarget(const GpuFacts &first, const GpuFacts &gpu)
-      : first(first), gpu(gpu) {}
+  /// What a kernel is, all levels share: `first`, the best, decides it, unless
+  /// another one cannot run it: `haveClusters` says that all have clusters.
+  CudaTarget(const GpuFacts &first, const GpuFacts &gpu, bool haveClusters)
+      : first(first), gpu(gpu), haveClusters(haveClusters) {}
 
   FuseOptions getFuseOptions() const override;
   void addKernelForms(PhaseBuilder &phase) const override;
@@ -27,6 +28,7 @@ public:
 
 private:
   const GpuFacts &first, &gpu;
+  bool haveClusters;
 };
 
 } // namespace hova

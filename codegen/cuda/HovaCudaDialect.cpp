@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "codegen/cuda/HovaCudaDialect.h"
+#include "codegen/cuda/ClusterOps.h"
 #include "codegen/cuda/LaunchOps.h"
 #include "codegen/cuda/Recipe.h"
 #include "codegen/cuda/SumOps.h"
@@ -40,6 +41,10 @@ void hova::HovaCudaDialect::initialize() {
   addOperations<
 #define GET_OP_LIST
 #include "codegen/cuda/SumOps.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "codegen/cuda/ClusterOps.cpp.inc"
       >();
 }
 
@@ -122,7 +127,8 @@ static LogicalResult checkSize(Emit emitError, StringRef name, int64_t size,
 LogicalResult CudaScheduleAttr::verify(Emit emitError, int64_t rows,
                                        int64_t columns, int64_t rowWarps,
                                        int64_t columnWarps, int64_t step,
-                                       int64_t stages, int64_t underWay) {
+                                       int64_t stages, int64_t underWay,
+                                       int64_t cluster) {
   constexpr int64_t kMostSize = int64_t(1) << 20, kMostStages = 16;
   int64_t warps = kMostThreads / kLanes;
   if (failed(checkSize(emitError, "rows", rows, kMostSize)) ||
@@ -130,7 +136,8 @@ LogicalResult CudaScheduleAttr::verify(Emit emitError, int64_t rows,
       failed(checkSize(emitError, "row_warps", rowWarps, warps)) ||
       failed(checkSize(emitError, "column_warps", columnWarps, warps)) ||
       failed(checkSize(emitError, "step", step, kMostSize)) ||
-      failed(checkSize(emitError, "stages", stages, kMostStages))) {
+      failed(checkSize(emitError, "stages", stages, kMostStages)) ||
+      failed(checkSize(emitError, "cluster", cluster, kMostClusterBlocks))) {
     return failure();
   }
   if (underWay < 0 || (underWay && underWay > stages - 2)) {

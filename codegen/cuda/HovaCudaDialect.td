@@ -49,6 +49,9 @@ def HovaCuda_ScheduleAttr : AttrDef<HovaCuda_Dialect, "CudaSchedule",
     - `stages`: turns whose operands have a place in shared memory.
     - `under_way`: turns of a product whose multiplications go on during the next
       ones, by `hova_cuda.begin_product`; 0, unless it is written, where none do.
+    - `cluster`: blocks of a cluster, along z, each of which computes an even part
+      of the inner dimension of a product, and adds rows of the sums of all of
+      them by `hova_cuda.add_parts`; 1, unless it is written, where there are none.
 
     The code of a kernel depends on all of it.
   }];
@@ -56,13 +59,14 @@ def HovaCuda_ScheduleAttr : AttrDef<HovaCuda_Dialect, "CudaSchedule",
       "int64_t":$row_warps, "int64_t":$column_warps,
       DefaultValuedParameter<"int64_t", "1">:$step,
       DefaultValuedParameter<"int64_t", "1">:$stages,
-      DefaultValuedParameter<"int64_t", "0">:$under_way);
+      DefaultValuedParameter<"int64_t", "0">:$under_way,
+      DefaultValuedParameter<"int64_t", "1">:$cluster);
   let builders = [
     AttrBuilder<(ins "int64_t":$rows, "int64_t":$columns, "int64_t":$rowWarps,
                      "int64_t":$columnWarps, "int64_t":$step,
                      "int64_t":$stages), [{
       return $_get($_ctxt, rows, columns, rowWarps, columnWarps, step, stages,
-                   /*under_way=*/0);
+                   /*under_way=*/0, /*cluster=*/1);
     }]>
   ];
   let assemblyFormat = "`<` struct(params) `>`";
@@ -153,8 +157,12 @@ def HovaCuda_FusionAttr : AttrDef<HovaCuda_Dialect, "CudaFusion",
   let description = [{
     `#hova_cuda.fusion`: the threads of a block hold one tile in registers. So a
     kernel is one anchor, such as a product, and what is element-wise on its
-    result.
+    result. With `clusters` every level of the program has clusters of blocks, and
+    parts of a product are blocks of one, which add them, where else a kernel of
+    its own does.
   }];
+  let parameters = (ins DefaultValuedParameter<"bool", "false">:$clusters);
+  let assemblyFormat = "(`<` struct($clusters)^ `>`)?";
 }
 
 #endif // HOVA_CODEGEN_CUDA_HOVACUDADIALECT

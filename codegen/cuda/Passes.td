@@ -336,29 +336,31 @@ def LowerToEmulationPass : Pass<"hova-lower-to-emulation", "::mlir::ModuleOp"> {
     llvm.mlir.global internal constant @main.places("\00") {addr_space = 0 : i32}
     llvm.mlir.global internal constant @main.place_offsets(dense<0> : tensor<1xi32>) {addr_space = 0 : i32} : !llvm.array<1 x i32>
     llvm.mlir.global internal constant @main.parameters(dense<0> : tensor<2xi32>) {addr_space = 0 : i32} : !llvm.array<2 x i32>
-    llvm.mlir.global external constant @hova_emulated_main() {addr_space = 0 : i32} : !llvm.struct<(ptr, ptr, ptr, ptr, ptr, i32, i32, i32, i32, i32)> {
-      %0 = llvm.mlir.undef : !llvm.struct<(ptr, ptr, ptr, ptr, ptr, i32, i32, i32, i32, i32)>
+    llvm.mlir.global external constant @hova_emulated_main() {addr_space = 0 : i32} : !llvm.struct<(ptr, ptr, ptr, ptr, ptr, i32, i32, i32, i32, i32, i32)> {
+      %0 = llvm.mlir.undef : !llvm.struct<(ptr, ptr, ptr, ptr, ptr, i32, i32, i32, i32, i32, i32)>
       %1 = llvm.mlir.addressof @main.name : !llvm.ptr
-      %2 = llvm.insertvalue %1, %0[0] : !llvm.struct<(ptr, ptr, ptr, ptr, ptr, i32, i32, i32, i32, i32)>
+      %2 = llvm.insertvalue %1, %0[0] : !llvm.struct<(ptr, ptr, ptr, ptr, ptr, i32, i32, i32, i32, i32, i32)>
       %3 = llvm.mlir.addressof @main.entry : !llvm.ptr
-      %4 = llvm.insertvalue %3, %2[1] : !llvm.struct<(ptr, ptr, ptr, ptr, ptr, i32, i32, i32, i32, i32)>
+      %4 = llvm.insertvalue %3, %2[1] : !llvm.struct<(ptr, ptr, ptr, ptr, ptr, i32, i32, i32, i32, i32, i32)>
       %5 = llvm.mlir.addressof @main.places : !llvm.ptr
-      %6 = llvm.insertvalue %5, %4[2] : !llvm.struct<(ptr, ptr, ptr, ptr, ptr, i32, i32, i32, i32, i32)>
+      %6 = llvm.insertvalue %5, %4[2] : !llvm.struct<(ptr, ptr, ptr, ptr, ptr, i32, i32, i32, i32, i32, i32)>
       %7 = llvm.mlir.addressof @main.place_offsets : !llvm.ptr
-      %8 = llvm.insertvalue %7, %6[3] : !llvm.struct<(ptr, ptr, ptr, ptr, ptr, i32, i32, i32, i32, i32)>
+      %8 = llvm.insertvalue %7, %6[3] : !llvm.struct<(ptr, ptr, ptr, ptr, ptr, i32, i32, i32, i32, i32, i32)>
       %9 = llvm.mlir.addressof @main.parameters : !llvm.ptr
-      %10 = llvm.insertvalue %9, %8[4] : !llvm.struct<(ptr, ptr, ptr, ptr, ptr, i32, i32, i32, i32, i32)>
+      %10 = llvm.insertvalue %9, %8[4] : !llvm.struct<(ptr, ptr, ptr, ptr, ptr, i32, i32, i32, i32, i32, i32)>
       %11 = llvm.mlir.constant(1 : i32) : i32
-      %12 = llvm.insertvalue %11, %10[5] : !llvm.struct<(ptr, ptr, ptr, ptr, ptr, i32, i32, i32, i32, i32)>
+      %12 = llvm.insertvalue %11, %10[5] : !llvm.struct<(ptr, ptr, ptr, ptr, ptr, i32, i32, i32, i32, i32, i32)>
       %13 = llvm.mlir.constant(0 : i32) : i32
-      %14 = llvm.insertvalue %13, %12[6] : !llvm.struct<(ptr, ptr, ptr, ptr, ptr, i32, i32, i32, i32, i32)>
+      %14 = llvm.insertvalue %13, %12[6] : !llvm.struct<(ptr, ptr, ptr, ptr, ptr, i32, i32, i32, i32, i32, i32)>
       %15 = llvm.mlir.constant(0 : i32) : i32
-      %16 = llvm.insertvalue %15, %14[7] : !llvm.struct<(ptr, ptr, ptr, ptr, ptr, i32, i32, i32, i32, i32)>
+      %16 = llvm.insertvalue %15, %14[7] : !llvm.struct<(ptr, ptr, ptr, ptr, ptr, i32, i32, i32, i32, i32, i32)>
       %17 = llvm.mlir.constant(16 : i32) : i32
-      %18 = llvm.insertvalue %17, %16[8] : !llvm.struct<(ptr, ptr, ptr, ptr, ptr, i32, i32, i32, i32, i32)>
+      %18 = llvm.insertvalue %17, %16[8] : !llvm.struct<(ptr, ptr, ptr, ptr, ptr, i32, i32, i32, i32, i32, i32)>
       %19 = llvm.mlir.constant(16 : i32) : i32
-      %20 = llvm.insertvalue %19, %18[9] : !llvm.struct<(ptr, ptr, ptr, ptr, ptr, i32, i32, i32, i32, i32)>
-      llvm.return %20 : !llvm.struct<(ptr, ptr, ptr, ptr, ptr, i32, i32, i32, i32, i32)>
+      %20 = llvm.insertvalue %19, %18[9] : !llvm.struct<(ptr, ptr, ptr, ptr, ptr, i32, i32, i32, i32, i32, i32)>
+      %21 = llvm.mlir.constant(1 : i32) : i32
+      %22 = llvm.insertvalue %21, %20[10] : !llvm.struct<(ptr, ptr, ptr, ptr, ptr, i32, i32, i32, i32, i32, i32)>
+      llvm.return %22 : !llvm.struct<(ptr, ptr, ptr, ptr, ptr, i32, i32, i32, i32, i32, i32)>
     }
     ```
   }];
@@ -369,8 +371,7 @@ def AssignGpuPass : Pass<"hova-assign-gpu", "::mlir::ModuleOp"> {
   let summary = "Say which GPU a program is for";
   let description = [{
     After: the module names the level of GPUs whose figures policies, recipes and
-    the lowering go by (codegen/cuda/facts/GpuFacts.h), instead of one that it may
-    have named before. Nothing else changes.
+    the lowering go by (codegen/cuda/facts/GpuFacts.h), and no other one.
 
     ```mlir
     module {

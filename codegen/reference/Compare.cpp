@@ -301,11 +301,11 @@ static Comparison compareToPlain(const HostTensor &got, const Yardstick &by,
   Comparison result;
   double margin =
       by.marginOf([&](int64_t i) { return std::isfinite(by.plain.at(i)); });
-  PlainError own;
-  own.addRun(by.plain, by.want);
+  PlainError plainRun;
+  plainRun.addRun(by.plain, by.want);
   double factor = by.policy.plainFactor;
-  result.maxBound = factor * std::max(own.max, by.others.max) + margin;
-  result.rmsBound = factor * std::max(own.rms, by.others.rms) + margin;
+  result.maxBound = factor * std::max(plainRun.max, by.others.max) + margin;
+  result.rmsBound = factor * std::max(plainRun.rms, by.others.rms) + margin;
   Errors errors(result);
   for (int64_t i = 0, e = by.want.size(); i < e; ++i) {
     bool mayOverflow = !std::isfinite(by.plain.at(i)) ||

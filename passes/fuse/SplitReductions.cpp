@@ -132,7 +132,11 @@ private:
       writeVerdict(op, "hova-split-reductions", *decline);
       return success();
     }
-    Operation *merged = divide(rewriter, op, *split);
+    bool isInside = split->isInside && reduction.isSum;
+    if (isInside) {
+      op->setAttr(kAddedPartsAttr, rewriter.getI64IntegerAttr(parts));
+    }
+    Operation *merged = isInside ? op : divide(rewriter, op, *split);
     // What is always divided is nobody's decision.
     if (merged && !reduction.isAlwaysSplit) {
       writeVerdict(merged, "hova-split-reductions",

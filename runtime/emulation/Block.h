@@ -1,6 +1,9 @@
 //===- Block.h - The threads of a block, and what they know ---------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
+// Blocks of a cluster run together: what is called a block here has the threads
+// of all of them, and each is a *member* with a shared memory of its own.
+//
 // Every thread is a fiber on the host's thread that launched. A fiber runs
 // until it has to wait for others, so what happens between two calls is atomic.
 //
@@ -16,11 +19,13 @@
 
 #define LANES 32u
 #define MOST_THREADS 1024u
+/// Blocks of a cluster, on every device that has clusters.
+#define MOST_MEMBERS 8u
 /// Of a fault that is no operation's.
 #define NO_PLACE UINT32_MAX
 
 /// Instructions that wait: what `place` of a thread means.
-typedef enum wait { RUNNING, AT_BARRIER, AT_WARP, ENDED } wait;
+typedef enum wait { RUNNING, AT_BARRIER, AT_WARP, AT_CLUSTER, ENDED } wait;
 
 /// A copy that was issued and has not taken place.
 typedef struct copy {
@@ -32,6 +37,7 @@ struct hova_emulated_thread {
   void *stack_pointer; ///< of a fiber that does not run
   struct block *block;
   uint32_t index, lane, id[3];
+  uint32_t member;
   wait state;
   uint32_t place, mask; ///< of what it waits for
   const uint32_t *operands;
@@ -47,6 +53,9 @@ struct hova_emulated_thread {
   /// accesses, those up to a time, and of its copies those up to a group.
   clock_values *fenced;
   uint32_t fenced_time, fenced_landed;
+  /// What it knew when it arrived at a barrier of the cluster; null: it has
+  /// not. And what all knew, when all have arrived.
+  clock_values *left, *met;
   uint64_t turns;  ///< of loops since it met others
   bool has_waited; ///< for the launches before, or has not to
 };
@@ -74,8 +83,10 @@ struct warp {
 struct block {
   const hova_emulation_launch *launch;
   hova_emulation_report *report;
-  uint32_t id[3], number; ///< in the grid
-  uint32_t thread_count, warp_count, live, at_barrier;
+  uint32_t id[3], number;                ///< in the grid, of the first member
+  uint32_t member_count, member_threads; ///< threads of each
+  uint32_t thread_count, warp_count, live;
+  uint32_t at_barrier[MOST_MEMBERS], at_cluster;
   uint32_t warp; ///< whose turn it is
   uint64_t random;
   hova_emulated_thread *threads;
@@ -84,7 +95,11 @@ struct block {
   size_t stack_bytes; ///< of each, with its guard
   void *scheduler;    ///< stack pointer of the launch while fibers run
   uint8_t *shared;
-  uint32_t shared_bytes;
+  uint32_t shared_bytes;  ///< of a member
+  uint32_t shared_stride; ///< from one to the next
+  /// For each member, until when each thread has read its shared memory from
+  /// another one.
+  uint32_t *read_until;
   shadow shared_shadow;
   global_memory *global;  ///< of each buffer
   const void **arguments; ///< what a kernel's entry is given
@@ -125,6 +140,22 @@ static inline warp *warp_of(const hova_emulated_thread *self) {
 static inline uint32_t products_of(const hova_emulated_thread *self) {
   return 2 * self->block->thread_count + self->index / LANES;
 }
+
+/// Where the shared memory of the thread's member begins.
+static inline uint32_t shared_begin(const hova_emulated_thread *self) {
+  return self->member * self->block->shared_stride;
+}
+
+/// What some threads beside each other know of all agents, with so many uses.
+clock_values *join_known(hova_emulated_thread *first, uint32_t count,
+                         uint32_t uses);
+
+/// Drops what a thread holds of a barrier of the cluster.
+void forget_cluster(hova_emulated_thread *self);
+
+/// The cluster has ended: a fault if a block may have, while others read its
+/// shared memory.
+void check_reads(block *block);
 
 /// What all threads of `first` and the `count - 1` after it that `mask` names
 /// know to be fenced, as a clock that so many use; null: nothing.

@@ -51,6 +51,16 @@ HOVA_CALL void hova_emulated_wait(hova_self *self, uint32_t place,
                                   uint32_t groups);
 
 HOVA_CALL void hova_emulated_barrier(hova_self *self, uint32_t place);
+/// barrier.cluster: a thread arrives, and later waits for all of its cluster.
+HOVA_CALL void hova_emulated_cluster_arrive(hova_self *self, uint32_t place);
+HOVA_CALL void hova_emulated_cluster_wait(hova_self *self, uint32_t place);
+/// mapa: the address that an address of the block's shared memory has in block
+/// `rank` of its cluster. It is there to be read.
+HOVA_CALL uint64_t hova_emulated_mapa(hova_self *self, uint32_t place,
+                                      uint64_t address, uint32_t rank);
+HOVA_CALL const void *
+hova_emulated_load_cluster(hova_self *self, uint32_t place, uint64_t address,
+                           uint32_t bytes, uint32_t alignment);
 /// operands: mask
 HOVA_CALL void hova_emulated_warp_sync(hova_self *self, uint32_t place,
                                        const uint32_t *operands,

@@ -37,6 +37,7 @@ typedef struct hova_emulated_kernel {
   uint32_t shared_bytes; ///< before those of the launch
   /// The smallest access to each memory: all others are multiples of it.
   uint32_t shared_granule, global_granule;
+  uint32_t cluster; ///< blocks of a cluster, along z
 } hova_emulated_kernel;
 
 typedef enum hova_emulation_use {

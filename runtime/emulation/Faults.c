@@ -20,10 +20,11 @@ static void write_fault(hova_emulated_thread *self, uint32_t place,
   const hova_emulated_kernel *kernel = block->launch->kernel;
   char *text = block->report->message;
   size_t room = sizeof block->report->message;
-  int used = snprintf(text, room,
-                      "kernel '%s', block (%u, %u, %u), thread (%u, %u, %u): ",
-                      kernel->name, block->id[0], block->id[1], block->id[2],
-                      self->id[0], self->id[1], self->id[2]);
+  int used = snprintf(
+      text, room,
+      "kernel '%s', block (%u, %u, %u), thread (%u, %u, %u): ", kernel->name,
+      block->id[0], block->id[1], block->id[2] + self->member, self->id[0],
+      self->id[1], self->id[2]);
   if (place != NO_PLACE && used > 0 && (size_t)used < room) {
     used += snprintf(text + used, room - (size_t)used, "'%s' at %s ",
                      operation_of(block, place), location_of(block, place));

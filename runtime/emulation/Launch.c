@@ -40,6 +40,17 @@ static bool check_launch(const hova_emulation_launch *launch,
                   kernel->threads ? kernel->threads : MOST_THREADS,
                   (unsigned long long)threads);
   }
+  if (kernel->cluster > MOST_MEMBERS ||
+      (kernel->cluster > 1 &&
+       (launch->grid[2] % kernel->cluster || threads % LANES))) {
+    return refuse(
+        report,
+        "kernel '%s': expects clusters of at most %u blocks of whole "
+        "warps, which divide the grid along z, got %u of %llu threads "
+        "and %u",
+        kernel->name, MOST_MEMBERS, kernel->cluster,
+        (unsigned long long)threads, launch->grid[2]);
+  }
   if (blocks >= SEVERAL_BLOCKS) {
     return refuse(report, "kernel '%s': %llu blocks are too many to emulate",
                   kernel->name, (unsigned long long)blocks);
@@ -72,18 +83,21 @@ static bool make_block(block *block) {
   uint32_t threads = block->thread_count;
   block->warp_count = (threads + LANES - 1) / LANES;
   block->shared_bytes = kernel->shared_bytes + launch->dynamic_shared_bytes;
+  block->shared_stride = (block->shared_bytes + 127) / 128 * 128;
+  size_t shared = (size_t)block->shared_stride * block->member_count;
   block->stack_bytes = STACK_BYTES;
   block->clocks.agents = 2 * threads + block->warp_count;
   block->threads = calloc(threads, sizeof *block->threads);
   block->warps = calloc(block->warp_count, sizeof *block->warps);
-  block->shared = malloc(block->shared_bytes + 1);
+  block->shared = malloc(shared + 1);
+  block->read_until =
+      calloc((size_t)threads * block->member_count, sizeof(uint32_t));
   block->stacks =
       mmap(NULL, threads * block->stack_bytes, PROT_READ | PROT_WRITE,
            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (!block->threads || !block->warps || !block->shared ||
-      block->stacks == MAP_FAILED ||
-      !make_shadow(&block->shared_shadow, block->shared_bytes,
-                   kernel->shared_granule)) {
+      !block->read_until || block->stacks == MAP_FAILED ||
+      !make_shadow(&block->shared_shadow, shared, kernel->shared_granule)) {
     return false;
   }
   for (uint32_t i = 0; i < threads; ++i) {
@@ -116,6 +130,7 @@ static void free_block(block *block) {
   free_shadow(&block->shared_shadow);
   free_clocks(&block->clocks);
   free(block->shared);
+  free(block->read_until);
   free(block->warps);
   free(block->threads);
 }
@@ -126,11 +141,15 @@ static bool begin_block(block *block, uint32_t number) {
   block->number = number;
   block->id[0] = number % grid[0];
   block->id[1] = number / grid[0] % grid[1];
-  block->id[2] = number / grid[0] / grid[1];
+  block->id[2] = number / grid[0] / grid[1] * block->member_count;
   block->live = block->thread_count;
-  block->at_barrier = 0;
+  memset(block->at_barrier, 0, sizeof block->at_barrier);
+  block->at_cluster = 0;
+  memset(block->read_until, 0,
+         (size_t)block->thread_count * block->member_count * sizeof(uint32_t));
   // Nothing is in shared memory: what is read there is no number.
-  memset(block->shared, 0xFF, block->shared_bytes);
+  memset(block->shared, 0xFF,
+         (size_t)block->shared_stride * block->member_count);
   clear_shadow(&block->shared_shadow, NOBODY);
   clock_values *known = take_clock(&block->clocks);
   if (!known) {
@@ -144,14 +163,16 @@ static bool begin_block(block *block, uint32_t number) {
     *thread = (hova_emulated_thread){.block = block,
                                      .index = i,
                                      .lane = i % LANES,
+                                     .member = i / block->member_threads,
                                      .known = known,
                                      .time = 1,
                                      .has_waited = !block->launch->overlaps,
                                      .copies = thread->copies,
                                      .copy_room = thread->copy_room};
-    thread->id[0] = i % shape[0];
-    thread->id[1] = i / shape[0] % shape[1];
-    thread->id[2] = i / shape[0] / shape[1];
+    uint32_t at = i % block->member_threads;
+    thread->id[0] = at % shape[0];
+    thread->id[1] = at / shape[0] % shape[1];
+    thread->id[2] = at / shape[0] / shape[1];
   }
   for (uint32_t w = 0; w < block->warp_count; ++w) {
     uint32_t lanes = block->thread_count - w * LANES;
@@ -211,7 +232,8 @@ static uint64_t stride_through(uint64_t count) {
 
 static bool run_blocks(block *block) {
   const uint32_t *grid = block->launch->grid;
-  uint64_t blocks = (uint64_t)grid[0] * grid[1] * grid[2];
+  uint64_t blocks =
+      (uint64_t)grid[0] * grid[1] * (grid[2] / block->member_count);
   bool seeded = block->launch->seed;
   uint64_t stride = seeded ? stride_through(blocks) : 1;
   uint64_t next = blocks < UINT32_MAX ? choose(block, (uint32_t)blocks) : 0;
@@ -221,8 +243,10 @@ static bool run_blocks(block *block) {
     }
     run_threads(block);
     check_products(block);
+    check_reads(block);
     for (uint32_t t = 0; t < block->thread_count; ++t) {
       drop_clock(&block->clocks, block->threads[t].known);
+      forget_cluster(&block->threads[t]);
       learn_fenced(&block->threads[t], NULL);
     }
     if (block->failed) {
@@ -242,7 +266,9 @@ bool hova_emulate(const hova_emulation_launch *launch,
   block block = {.launch = launch,
                  .report = report,
                  .has_fma = (hova_cpu_features() & fma) == fma};
-  block.thread_count = launch->block[0] * launch->block[1] * launch->block[2];
+  block.member_count = launch->kernel->cluster ? launch->kernel->cluster : 1;
+  block.member_threads = launch->block[0] * launch->block[1] * launch->block[2];
+  block.thread_count = block.member_threads * block.member_count;
   block.random = launch->seed * 0x9E3779B97F4A7C15u | 1;
   bool made = make_block(&block);
   bool done = made && run_blocks(&block);

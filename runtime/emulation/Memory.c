@@ -14,7 +14,7 @@ uint32_t hova_emulated_register(hova_self *self, uint32_t which) {
   case 1:
     return launch->block[which % 3];
   case 2:
-    return self->block->id[which % 3];
+    return self->block->id[which % 3] + (which == 8 ? self->member : 0);
   case 3:
     return launch->grid[which % 3];
   default:
@@ -39,7 +39,7 @@ static uint32_t shared_offset(hova_emulated_thread *self, uint32_t place,
           "%s %u bytes from byte %u of shared memory on, which has %u bytes",
           does, bytes, at, size);
   }
-  return at;
+  return shared_begin(self) + at;
 }
 
 /// What launches before this one may still write or read a thread touches when

@@ -45,6 +45,9 @@ void fiber_main(hova_emulated_thread *self) {
           "ends and has not waited for the launches before it, so that the "
           "next one may begin before these have ended");
   }
+  if (self->left) {
+    fault(self, NO_PLACE, "ends and has not waited where its cluster meets");
+  }
   warp *warp = &block->warps[self->index / LANES];
   self->state = ENDED;
   warp->ready &= ~(1u << self->lane);
@@ -75,8 +78,9 @@ static void report_standstill(block *block) {
       other = thread;
     }
   }
-  const char *who = waiting->state == AT_BARRIER
-                        ? "all threads of its block"
+  const char *who = waiting->state == AT_BARRIER ? "all threads of its block"
+                    : waiting->state == AT_CLUSTER
+                        ? "all threads of its cluster"
                         : "the lanes of its warp that it names";
   if (other) {
     report_fault(waiting, waiting->place,
@@ -118,37 +122,35 @@ void hova_emulated_turn(hova_self *self, uint32_t place) {
 
 void hova_emulated_barrier(hova_self *self, uint32_t place) {
   block *block = self->block;
+  uint32_t count = block->member_threads, first = self->member * count;
   self->state = AT_BARRIER;
   self->place = place;
-  block->warps[self->index / LANES].ready &= ~(1u << self->lane);
-  if (++block->at_barrier < block->thread_count) {
+  warp_of(self)->ready &= ~(1u << self->lane);
+  if (++block->at_barrier[self->member] < count) {
     park(self);
     return;
   }
-  // Each thread knows all others, and what their waits have ended.
-  clock_values *known = take_clock(&block->clocks);
-  if (!known) {
-    lack_memory(self);
-  }
-  known->uses = block->thread_count;
-  for (uint32_t i = 0; i < block->thread_count; ++i) {
-    hova_emulated_thread *thread = &block->threads[i];
+  // Each thread knows all others of its block, and what their waits have ended.
+  hova_emulated_thread *threads = block->threads + first;
+  clock_values *known = join_known(threads, count, count);
+  for (uint32_t i = 0; i < count; ++i) {
+    hova_emulated_thread *thread = &threads[i];
     if (thread->place != place) {
       fault(self, place,
             "is not the barrier that thread %u waits at, which is '%s' at %s",
             i, operation_of(block, thread->place),
             location_of(block, thread->place));
     }
-    known->at[i] = thread->time;
-    known->at[block->thread_count + i] = thread->landed;
+    known->at[first + i] = thread->time;
+    known->at[block->thread_count + first + i] = thread->landed;
   }
-  for (uint32_t w = 0; w < block->warp_count; ++w) {
+  uint32_t warps = (count + LANES - 1) / LANES, first_warp = first / LANES;
+  for (uint32_t w = first_warp; w < first_warp + warps; ++w) {
     known->at[2 * block->thread_count + w] = block->warps[w].ended;
   }
-  clock_values *fenced = join_fenced(block->threads, block->thread_count,
-                                     UINT32_MAX, block->thread_count);
-  for (uint32_t i = 0; i < block->thread_count; ++i) {
-    hova_emulated_thread *thread = &block->threads[i];
+  clock_values *fenced = join_fenced(threads, count, UINT32_MAX, count);
+  for (uint32_t i = 0; i < count; ++i) {
+    hova_emulated_thread *thread = &threads[i];
     drop_clock(&block->clocks, thread->known);
     thread->known = known;
     learn_fenced(thread, fenced);
@@ -156,11 +158,11 @@ void hova_emulated_barrier(hova_self *self, uint32_t place) {
     thread->state = RUNNING;
     thread->turns = 0;
   }
-  for (uint32_t w = 0; w < block->warp_count; ++w) {
+  for (uint32_t w = first_warp; w < first_warp + warps; ++w) {
     settle_traffic(block, &block->warps[w]);
     block->warps[w].ready = block->warps[w].live;
   }
-  block->at_barrier = 0;
+  block->at_barrier[self->member] = 0;
   ++block->report->counts.barriers;
   park(self);
 }

@@ -29,6 +29,7 @@
 typedef struct product {
   uint32_t group, sums; ///< number of its group; which sums
   uint32_t left, right; ///< first bytes of the operands in shared memory
+  uint32_t begin;       ///< where that of the block begins
   uint32_t row_bytes;
   bool in_registers, is_f16;
   uint32_t words[LANES][MOST_WORDS]; ///< of a left operand in registers
@@ -217,7 +218,7 @@ static float element_at(const block *block, const product *product,
   uint32_t at = first + row * product->row_bytes + 2 * k;
   at ^= (at >> 7 & (product->row_bytes == 128 ? 7 : 3)) << 4;
   uint16_t bits;
-  memcpy(&bits, block->shared + at, sizeof bits);
+  memcpy(&bits, block->shared + product->begin + at, sizeof bits);
   if (product->is_f16) {
     return hova_emulated_f32_of_f16(bits);
   }
@@ -312,7 +313,8 @@ static void read_rows(hova_emulated_thread *self, uint32_t place,
     hova_emulated_thread *lane = &lanes[r % LANES];
     uint32_t at = first + r * row_bytes;
     read_shared(lane, products_of(lane), place, at, row_bytes, row_bytes);
-    check_fenced(&self->block->shared_shadow, lane, place, at, row_bytes);
+    check_fenced(&self->block->shared_shadow, lane, place,
+                 shared_begin(self) + at, row_bytes);
   }
 }
 
@@ -345,6 +347,7 @@ void hova_emulated_wgmma(hova_self *self, uint32_t place,
   }
   uint32_t left_words = in_registers ? row_bytes / 8 : 1;
   product product = {.group = warp->begun + 1,
+                     .begin = shared_begin(self),
                      .row_bytes = row_bytes,
                      .in_registers = in_registers,
                      .is_f16 = is_f16};

@@ -438,6 +438,7 @@ NO_FIGURES = {
     "codegen/cuda/HovaCudaDialect.cpp kMostStages": "a limit of an attribute",
     "codegen/cuda/lower/DeviceOperations.h kGlobalMemory": "the number of an address space of NVVM",
     "codegen/cpu/StageSteps.h kNumbers": "words of a stage in the launches",
+    "codegen/cuda/lower/DeviceOperations.h kClusterMemory": "the number of an address space of NVVM",
     "codegen/cuda/lower/DeviceOperations.h kSharedMemory": "the number of an address space of NVVM",
     "codegen/cuda/lower/KernelEmulation.cpp kOperandWords": "the emulation's own call",
     "codegen/cuda/lower/KernelEmulation.cpp kResultWords": "the emulation's own call",

@@ -39,6 +39,8 @@ inline constexpr int64_t kMostBlocksYZ = 65535;
 inline constexpr int64_t kLeastCopy = 4;
 /// Threads of a block.
 inline constexpr int64_t kMostThreads = 1024;
+/// Blocks of a cluster that every GPU with clusters runs.
+inline constexpr int64_t kMostClusterBlocks = 8;
 /// What a multiprocessor has for the blocks that it holds at once, and the
 /// pieces in which it is given away (cuda_occupancy.h): registers to a warp,
 /// which one of four parts holds with a fourth of them, shared memory to a

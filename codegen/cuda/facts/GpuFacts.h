@@ -85,6 +85,8 @@ struct GpuFacts {
   /// Whether a launch may begin while the one before it still runs, and its
   /// kernel waits (`griddepcontrol`).
   bool overlapsLaunches = false;
+  /// Whether blocks run in clusters and read each other's shared memory.
+  bool hasClusters = false;
   /// Rows of a block of a kernel of rows, each a warp's, where more of them
   /// leave multiprocessors idle: two at least, since copies of a box need a
   /// thread for each word of a row.

@@ -66,6 +66,7 @@ static constexpr GpuFacts sm80 = {"sm_80",
                                   /*attentionBlocks=*/1,
                                   /*groupTiles=*/{},
                                   /*overlapsLaunches=*/false,
+                                  /*hasClusters=*/false,
                                   /*leastRowsOfBlock=*/kRowsOfBlock,
                                   /*modelledAs=*/"sm_90a"};
 
@@ -99,6 +100,7 @@ static constexpr GpuFacts sm90a = {"sm_90a",
                                    /*attentionBlocks=*/1,
                                    groupTiles,
                                    /*overlapsLaunches=*/true,
+                                   /*hasClusters=*/true,
                                    /*leastRowsOfBlock=*/2,
                                    /*modelledAs=*/"sm_90a",
                                    /*cyclesOfTime=*/1755,
@@ -189,7 +191,8 @@ static constexpr GpuFacts sm120 = {"sm_120",
                                    smallInnerTile,
                                    /*attentionBlocks=*/2,
                                    /*groupTiles=*/{},
-                                   /*overlapsLaunches=*/true};
+                                   /*overlapsLaunches=*/true,
+                                   /*hasClusters=*/true};
 
 //===----------------------------------------------------------------------===//
 // All of them

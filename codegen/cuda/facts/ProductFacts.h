@@ -26,6 +26,9 @@ inline constexpr double kCacheBytesOfCycle = 1024;
 /// Parts that the inner dimension is divided into, each in blocks of its own,
 /// at most.
 inline constexpr int64_t kMostProductParts = 8;
+/// The share of a product's time that one by blocks of a cluster takes at most:
+/// how fast these read each other's memory nobody has measured here.
+inline constexpr double kClusterShare = 0.9;
 /// Columns beside each other whose squares have one sum, where a norm is
 /// applied behind the products that read it: each warp of each tile of each
 /// level has whole ones.

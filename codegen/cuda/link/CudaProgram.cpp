@@ -376,7 +376,10 @@ std::vector<std::string> CudaProgram::getLevels() const {
 }
 
 std::shared_ptr<const Target> CudaProgram::getTarget(size_t level) const {
-  return std::make_shared<CudaTarget>(*levels.front(), *levels[level]);
+  bool haveClusters = llvm::all_of(
+      levels, [](const GpuFacts *gpu) { return gpu->hasClusters; });
+  return std::make_shared<CudaTarget>(*levels.front(), *levels[level],
+                                      haveClusters);
 }
 
 std::unique_ptr<ProgramCode>

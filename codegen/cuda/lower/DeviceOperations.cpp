@@ -22,7 +22,8 @@ bool isDeviceType(Type type) {
   }
   if (auto pointer = dyn_cast<LLVM::LLVMPointerType>(type)) {
     return pointer.getAddressSpace() == kGlobalMemory ||
-           pointer.getAddressSpace() == kSharedMemory;
+           pointer.getAddressSpace() == kSharedMemory ||
+           pointer.getAddressSpace() == kClusterMemory;
   }
   if (auto structure = dyn_cast<LLVM::LLVMStructType>(type)) {
     return llvm::all_of(structure.getBody(), isDeviceType);
@@ -115,6 +116,10 @@ static std::string objectToLoad(Operation *op) {
 
 static std::string objectToStore(Operation *op) {
   auto store = cast<LLVM::StoreOp>(op);
+  auto to = cast<LLVM::LLVMPointerType>(store.getAddr().getType());
+  if (to.getAddressSpace() == kClusterMemory) {
+    return "reads the shared memory of other blocks, and writes none,";
+  }
   return objectToAccess(store.getValue().getType(),
                         !store.getVolatile_() &&
                             store.getOrdering() ==
@@ -124,6 +129,13 @@ static std::string objectToStore(Operation *op) {
 static std::string objectToBarrier(Operation *op) {
   return op->getNumOperands() ? "meets all threads of a block at barrier 0"
                               : "";
+}
+
+static std::string objectToMapa(Operation *op) {
+  auto from = dyn_cast<LLVM::LLVMPointerType>(op->getOperand(0).getType());
+  return from && from.getAddressSpace() == kSharedMemory
+             ? ""
+             : "takes an address of shared memory";
 }
 
 static std::string objectToLdMatrix(Operation *op) {
@@ -203,6 +215,10 @@ static const DeviceOperation kOperations[] = {
      CALL(hova_emulated_barrier)},
     {"nvvm.barrier", "bar.sync 0", EmulatedAs::Custom,
      CALL(hova_emulated_barrier), 0, objectToBarrier},
+    {"nvvm.cluster.arrive", "barrier.cluster.arrive{,.aligned}",
+     EmulatedAs::Custom, CALL(hova_emulated_cluster_arrive)},
+    {"nvvm.cluster.wait", "barrier.cluster.wait{,.aligned}", EmulatedAs::Custom,
+     CALL(hova_emulated_cluster_wait)},
     {"nvvm.bar.warp.sync", "bar.warp.sync", EmulatedAs::Lanes,
      CALL(hova_emulated_warp_sync)},
     {"nvvm.shfl.sync", "shfl.sync.{bfly,up,down,idx}.b32", EmulatedAs::Lanes,
@@ -233,7 +249,9 @@ static const DeviceOperation kOperations[] = {
      CALL(hova_emulated_fence_proxy), 0, objectToFence},
 
     // Memory.
-    {"llvm.load", "ld.{global,shared}", EmulatedAs::Custom, "", nullptr, 0,
+    {"nvvm.mapa", "mapa.shared::cluster", EmulatedAs::Custom,
+     CALL(hova_emulated_mapa), 0, objectToMapa},
+    {"llvm.load", "ld.{global,shared,shared::cluster}", EmulatedAs::Custom, "", nullptr, 0,
      objectToLoad},
     {"llvm.store", "st.{global,shared}", EmulatedAs::Custom, "", nullptr, 0,
      objectToStore},
@@ -414,7 +432,8 @@ static LogicalResult verifyOperation(Operation *op) {
         return op->emitOpError("has a value of type ")
                << type
                << ", and kernels have integers, f32, bf16, f16, vectors of "
-                  "these and pointers to global (1) and shared (3) memory";
+                  "these and pointers to global (1) and shared (3) memory and "
+                  "to that of a cluster (7)";
       }
     }
   }
@@ -432,6 +451,13 @@ static LogicalResult verifyFunction(LLVM::LLVMFuncOp function) {
   }
   if (!isa<LLVM::LLVMVoidType>(function.getFunctionType().getReturnType())) {
     return function.emitOpError("returns a value, which kernels do not");
+  }
+  auto cluster = function->getAttrOfType<DenseI32ArrayAttr>(
+      NVVM::NVVMDialect::getClusterDimAttrName());
+  if (cluster &&
+      (cluster.size() != 3 || cluster[0] != 1 || cluster[1] != 1)) {
+    return function.emitOpError("expects clusters of blocks along z, got ")
+           << cluster;
   }
   for (auto [index, type] :
        llvm::enumerate(function.getFunctionType().getParams())) {

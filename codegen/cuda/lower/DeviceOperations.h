@@ -44,7 +44,8 @@ const DeviceOperation *findDeviceOperation(mlir::Operation *op);
 bool isDeviceType(mlir::Type type);
 
 /// The memory that a pointer of a kernel points to.
-inline constexpr unsigned kGlobalMemory = 1, kSharedMemory = 3;
+inline constexpr unsigned kGlobalMemory = 1, kSharedMemory = 3,
+                          kClusterMemory = 7;
 
 /// Emits an error on the first function, global or operation of a kernel module
 /// that is not allowed.

@@ -93,7 +93,7 @@ LLVM::CallOp KernelEmulation::call(StringRef name, Type result,
 
 void KernelEmulation::noteAccess(unsigned space, uint64_t bytes) {
   uint32_t &granule =
-      space == kSharedMemory ? kernel.sharedGranule : kernel.globalGranule;
+      space == kGlobalMemory ? kernel.globalGranule : kernel.sharedGranule;
   granule = std::min<uint64_t>(granule, bytes);
 }
 
@@ -239,8 +239,10 @@ void KernelEmulation::lowerAccess(Operation *op, Value address, Type type,
       cast<LLVM::LLVMPointerType>(address.getType()).getAddressSpace();
   noteAccess(space, alignment);
   std::string name = isa<LLVM::LoadOp>(op) ? "load_" : "store_";
-  name =
-      "hova_emulated_" + name + (space == kSharedMemory ? "shared" : "global");
+  name = "hova_emulated_" + name +
+         (space == kSharedMemory    ? "shared"
+          : space == kClusterMemory ? "cluster"
+                                    : "global");
   Value at = call(name, LLVM::LLVMPointerType::get(b.getContext()),
                   {self, place(op), bits(address), i32(bytes), i32(alignment)})
                  .getResult();
@@ -403,6 +405,12 @@ void KernelEmulation::lowerCustom(Operation *op, const DeviceOperation &entry) {
     Value pointer = LLVM::IntToPtrOp::create(
         b, loc, address.getType(), constantLike(b.getI64Type(), offset));
     address.replaceAllUsesWith(pointer);
+  } else if (auto mapa = dyn_cast<NVVM::MapaOp>(op)) {
+    Value there = call(entry.call, b.getI64Type(),
+                       {self, place(op), bits(mapa.getA()), mapa.getB()})
+                      .getResult();
+    mapa.replaceAllUsesWith(
+        LLVM::IntToPtrOp::create(b, loc, mapa.getType(), there).getResult());
   } else if (isa<LLVM::ShlOp, LLVM::LShrOp, LLVM::AShrOp>(op)) {
     lowerShift(op);
   } else if (isa<LLVM::FPExtOp>(op)) {

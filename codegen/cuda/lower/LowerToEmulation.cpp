@@ -53,7 +53,8 @@ public:
         b(function.getLoc(), function.getContext()),
         pointer(LLVM::LLVMPointerType::get(b.getContext())) {}
 
-  void write(uint32_t threads);
+  /// Of blocks of so many threads, and clusters of so many blocks.
+  void write(uint32_t threads, uint32_t cluster);
 
 private:
   LLVM::LLVMFuncOp writeEntry(ArrayRef<Type> parameters);
@@ -113,7 +114,7 @@ LLVM::LLVMFuncOp Description::writeEntry(ArrayRef<Type> parameters) {
   return entry;
 }
 
-void Description::write(uint32_t threads) {
+void Description::write(uint32_t threads, uint32_t cluster) {
   b.setInsertionPointAfter(function);
   ArrayRef<Type> parameters =
       function.getFunctionType().getParams().drop_front();
@@ -132,7 +133,8 @@ void Description::write(uint32_t threads) {
       writeWords(".parameters", sizes)};
   SmallVector<int64_t> numbers = {static_cast<int64_t>(sizes.size()), threads,
                                   static_cast<int64_t>(sharedBytes),
-                                  kernel.sharedGranule, kernel.globalGranule};
+                                  kernel.sharedGranule, kernel.globalGranule,
+                                  cluster};
   SmallVector<Type> members(5, pointer);
   members.append(numbers.size(), b.getI32Type());
   auto type = LLVM::LLVMStructType::getLiteral(b.getContext(), members);
@@ -184,13 +186,18 @@ struct LowerToEmulationPass final
         threads *= extent;
       }
     }
+    uint32_t cluster = 1;
+    if (auto shape = function->getAttrOfType<DenseI32ArrayAttr>(
+            NVVM::NVVMDialect::getClusterDimAttrName())) {
+      cluster = shape.asArrayRef().back();
+    }
     EmulatedKernel kernel = KernelEmulation(function, memories).run();
     function.setLinkage(LLVM::Linkage::Internal);
     for (NamedAttribute attribute :
          llvm::to_vector(function->getDiscardableAttrs())) {
       function->removeDiscardableAttr(attribute.getName());
     }
-    Description(function, kernel, memories.bytes).write(threads);
+    Description(function, kernel, memories.bytes).write(threads, cluster);
   }
 };
 } // namespace

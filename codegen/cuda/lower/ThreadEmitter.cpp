@@ -279,6 +279,7 @@ void ThreadEmitter::createKernel() {
                                   parameters));
   to->setAttr("nvvm.kernel", b.getUnitAttr());
   to->setAttr("nvvm.reqntid", b.getDenseI32ArrayAttr({int32_t(threads)}));
+  setCluster();
   if (int64_t least = leastBlocks()) {
     to->setAttr("nvvm.minctasm", b.getI32IntegerAttr(least));
   }
@@ -400,6 +401,7 @@ LogicalResult ThreadEmitter::emitOp(Operation &op) {
       .Case<StoreSumsOp>(
           [&](StoreSumsOp store) { return emitStoreSums(store); })
       .Case<LoadSumsOp>([&](LoadSumsOp load) { return emitLoadSums(load); })
+      .Case<AddPartsOp>([&](AddPartsOp sum) { return emitAddParts(sum); })
       .Case<GroupTransposeOp>(
           [&](GroupTransposeOp transpose) { return emitTranspose(transpose); })
       .Case<GroupExchangeOp>(

@@ -16,6 +16,7 @@
 #ifndef HOVA_CODEGEN_CUDA_LOWER_THREADEMITTER_H
 #define HOVA_CODEGEN_CUDA_LOWER_THREADEMITTER_H
 
+#include "codegen/cuda/ClusterOps.h"
 #include "codegen/cuda/SumOps.h"
 #include "codegen/cuda/WgmmaOps.h"
 #include "dialect/group/GroupOps.h"
@@ -222,6 +223,11 @@ private:
   /// The sum over `lanes` lanes beside each other, which all of them have.
   mlir::Value addLanes(mlir::Value x, int64_t lanes);
 
+  // Sums that blocks of a cluster add (ThreadClusters.cpp).
+  mlir::LogicalResult emitAddParts(AddPartsOp op);
+  void setCluster();
+  void meetCluster();
+
   // Elements (ThreadElements.cpp).
   mlir::LogicalResult emitReduce(GroupReduceOp op);
   mlir::LogicalResult emitTranspose(GroupTransposeOp op);
@@ -250,6 +256,7 @@ private:
   mlir::Value thread, lane, member, memory;
   mlir::Value warpGroup; ///< null unless there are products under way
   int64_t threads = 0, groupBytes = 0;
+  int64_t clusterBlocks = 1;
   bool multipliesF32 = false, multipliesUnderWay = false;
   /// Of a lane: sums of a product, and what it multiplies from registers.
   int64_t productElements = 0;

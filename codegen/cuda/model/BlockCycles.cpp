@@ -3,6 +3,7 @@
 
 #include "codegen/cuda/model/BlockCycles.h"
 #include "codegen/cuda/BlockWork.h"
+#include "codegen/cuda/ClusterOps.h"
 #include "codegen/cuda/SumOps.h"
 #include "codegen/cuda/WgmmaOps.h"
 #include "codegen/cuda/facts/ProductFacts.h"
@@ -147,6 +148,9 @@ private:
           countBody(op.getBody().front(), op.getTile(), work);
         })
         .Case([&](GroupStoreOp op) { work.addStore(bytesOf(op.getTile())); })
+        .Case([&](AddPartsOp op) {
+          work.addClusterSum(bytesOf(op.getTile()), double(op.countBlocks()));
+        })
         .Case([&](StoreSumsOp op) { countReduction(op.getTile(), work); })
         .Case([&](LoadSumsOp op) { countLoaded(op.getTile(), work); })
         .Case([&](GroupShareOp op) {

@@ -167,6 +167,7 @@ struct AttentionRecipe
         schedule.getStages() * step * (keyColumns + schedule.getColumns());
     Type element = getElementTypeOrSelf(attention.getQuery());
     return !SmallHeads::find(attention) && canHoldSums(schedule) &&
+           schedule.getCluster() == 1 &&
            rows <= kMostWarpQueries * schedule.getRowWarps() &&
            schedule.getColumns() == chosen.getColumns() &&
            schedule.getColumnWarps() == 1 &&

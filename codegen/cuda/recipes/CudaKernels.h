@@ -53,6 +53,21 @@ int64_t chooseProductParts(const GpuFacts &gpu, mlir::Type element,
                            int64_t rows, int64_t inner, int64_t columns,
                            bool sumsAreFree, int64_t unit = 1);
 
+/// Whether blocks of a cluster can add tiles of this schedule of a product of
+/// `element`: each has rows of them, and room for its own beside its ring.
+bool canAddParts(const GpuFacts &gpu, CudaScheduleAttr schedule,
+                 mlir::Type element);
+/// The schedule of a product of which so many blocks of a cluster compute an
+/// even part each, whole turns; null where none of the tiles can be added.
+CudaScheduleAttr scheduleClusterProduct(const GpuFacts &gpu, mlir::Type element,
+                                        int64_t rows, int64_t inner,
+                                        int64_t columns, int64_t blocks);
+/// The same of as many blocks as are best, whole units of `unit` each; null
+/// where a product without a cluster is.
+CudaScheduleAttr chooseClusterProduct(const GpuFacts &gpu, mlir::Type element,
+                                      int64_t rows, int64_t inner,
+                                      int64_t columns, int64_t unit = 1);
+
 /// The same where the right operand is inner x columns.
 CudaScheduleAttr scheduleInnerProduct(const GpuFacts &gpu, mlir::Type element,
                                       int64_t inner);

@@ -130,7 +130,7 @@ struct HeadLogitsRecipe
     CudaScheduleAttr chosen = chooseSchedule(op);
     int64_t elements = (schedule.getRows() + schedule.getColumns()) *
                        boxColumns(shapeOf(logitsOp.getHeadWeight())[0]);
-    return canHoldSums(schedule) &&
+    return canHoldSums(schedule) && schedule.getCluster() == 1 &&
            schedule.getColumns() == chosen.getColumns() &&
            schedule.getColumnWarps() == 1 && schedule.getStep() == 1 &&
            schedule.getStages() == 1 &&

@@ -1,6 +1,7 @@
 //===- ProductRecipe.cpp - Products with a weight matrix, on a GPU --------===//
 // SPDX-License-Identifier: Apache-2.0
 
+#include "codegen/cuda/ClusterOps.h"
 #include "codegen/cuda/Recipe.h"
 #include "codegen/cuda/WgmmaFacts.h"
 #include "codegen/cuda/recipes/CudaKernels.h"
@@ -109,9 +110,54 @@ static bool isProductSchedule(const GpuFacts &gpu, Value x,
   int64_t step = schedule.getStep(), stages = schedule.getStages();
   int64_t elements =
       stages * step * (schedule.getRows() + schedule.getColumns());
-  return canHoldSums(schedule) && step == boxColumns(step) && stages > 1 &&
+  return canHoldSums(schedule) && schedule.getCluster() == 1 &&
+         step == boxColumns(step) && stages > 1 &&
          (!schedule.getUnderWay() || fitsWarpGroups(x, schedule)) &&
          fitsGroup(gpu, elements, getElementTypeOrSelf(x));
+}
+
+/// The same of blocks of a cluster, each of which computes a part. Rows of a
+/// sum are nobody's halves.
+static bool isClusterSchedule(Operation *op, Value x,
+                              CudaScheduleAttr schedule) {
+  int64_t inner = shapeOf(x).back(), blocks = schedule.getCluster();
+  auto alone = CudaScheduleAttr::get(
+      op->getContext(), schedule.getRows(), schedule.getColumns(),
+      schedule.getRowWarps(), schedule.getColumnWarps(), schedule.getStep(),
+      schedule.getStages(), schedule.getUnderWay(), /*cluster=*/1);
+  return isProductSchedule(gpuOf(op), x, alone) &&
+         inner % (blocks * schedule.getStep()) == 0 &&
+         !SequenceRanges::readFrom(op) &&
+         llvm::none_of(op->getUsers(), isColumnSlice) &&
+         canAddParts(gpuOf(op), schedule, getElementTypeOrSelf(x));
+}
+
+/// Columns that block z of a cluster, or of a grid, multiplies.
+static Value partOfBlock(GroupEmitter &e, Value tensor, int64_t columns) {
+  Value all = e.matrix(tensor);
+  int64_t rows = cast<MemRefType>(all.getType()).getDimSize(0);
+  return e.view(all, 0, rows, e.block(2) * columns, columns);
+}
+
+/// The blocks of a cluster have the sums of a part each, and then rows of the
+/// sums of all.
+static void emitAddedParts(GroupEmitter &e, LinearOp op,
+                           GroupEmitter::Place place) {
+  KernelBuilder &b = e.b;
+  CudaScheduleAttr schedule = e.schedule;
+  int64_t blocks = schedule.getCluster();
+  int64_t size = shapeOf(op.getX()).back() / blocks;
+  Value sums =
+      emitProduct(b, schedule, partOfBlock(e, op.getX(), size),
+                  partOfBlock(e, op.getWeight(), size), place.row, place.column,
+                  /*isTransposed=*/true, e.rowMap(op.getX()));
+  int64_t rows = schedule.getRows(), columns = schedule.getColumns();
+  Value slots = b.slots({1, rows, boxColumns(columns)}, b.f32());
+  place.type = TileType::get(b.getContext(), {rows / blocks, columns}, b.f32(),
+                             TileDistribution::row, schedule.warps(), 1);
+  place.row = place.row + e.block(2) * (rows / blocks);
+  Value part = AddPartsOp::create(b, place.type, sums, slots, e.block(2).in(b));
+  e.finishAndStore(addBias(e, op, part, place), place);
 }
 
 /// Rows of x may be placed; the weight is `[out][in]` in any case.
@@ -138,11 +184,25 @@ struct ProductRecipe
           gpuOf(op), x, rows, inner, shape.back(),
           cast<CudaJoinOpInterface>(scaling).getJoin()->columnsBefore);
     }
-    return scheduleProduct(gpuOf(op), x, rows, inner, shape.back());
+    auto parts = op->getAttrOfType<IntegerAttr>(kAddedPartsAttr);
+    CudaScheduleAttr cluster =
+        parts && parts.getInt() > 1 &&
+                inner % (parts.getInt() * productStep(x, inner)) == 0
+            ? scheduleClusterProduct(gpuOf(op), x, rows, inner, shape.back(),
+                                     parts.getInt())
+            : CudaScheduleAttr();
+    return cluster && takesSchedule(op, cluster)
+               ? cluster
+               : scheduleProduct(gpuOf(op), x, rows, inner, shape.back());
   }
   bool takesSchedule(Operation *op, CudaScheduleAttr schedule) const {
-    return !scalingOf(op) &&
-           isProductSchedule(gpuOf(op), op->getOperand(0), schedule);
+    Value x = op->getOperand(0);
+    if (scalingOf(op)) {
+      return false;
+    }
+    return schedule.getCluster() == 1
+               ? isProductSchedule(gpuOf(op), x, schedule)
+               : isClusterSchedule(op, x, schedule);
   }
   bool takesBefore(Operation *op, int64_t columns) const {
     Value x = cast<LinearOp>(op).getX();
@@ -150,13 +210,18 @@ struct ProductRecipe
                            shapeOf(x).back(), columns);
   }
   Grid getGrid(Operation *op, CudaScheduleAttr schedule) const {
-    return gridOfTiles(op, schedule);
+    Grid grid = gridOfTiles(op, schedule);
+    grid.z = schedule.getCluster();
+    return grid;
   }
   void emitGroup(Operation *op, GroupEmitter &emitter) const {
     GroupEmitter::Place place = emitter.tilePlace(op);
     place.type = emitter.tile(emitter.b.f32(), TileDistribution::product);
     auto linear = cast<LinearOp>(op);
     CudaScheduleAttr schedule = emitter.schedule;
+    if (schedule.getCluster() > 1) {
+      return emitAddedParts(emitter, linear, place);
+    }
     if (schedule.getUnderWay()) {
       // Groups of warps have large tiles, which read long behind their loop.
       emitter.bringAhead(place,
@@ -240,12 +305,8 @@ struct LinearPartsRecipe
     auto partsOp = cast<LinearPartsOp>(op);
     int64_t parts = shapeOf(partsOp.getResult()).front();
     int64_t size = shapeOf(partsOp.getX()).back() / parts;
-    auto part = [&](Value tensor) {
-      Value all = e.matrix(tensor);
-      int64_t rows = cast<MemRefType>(all.getType()).getDimSize(0);
-      return e.view(all, 0, rows, e.block(2) * size, size);
-    };
-    emitProductOfBlock(e, part(partsOp.getX()), part(partsOp.getWeight()),
+    emitProductOfBlock(e, partOfBlock(e, partsOp.getX(), size),
+                       partOfBlock(e, partsOp.getWeight(), size),
                        partsOp.getResult(),
                        /*isTransposed=*/true, e.rowMap(partsOp.getX()));
   }

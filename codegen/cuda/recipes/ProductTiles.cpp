@@ -106,11 +106,12 @@ static const ProductTile &chooseTile(const GpuFacts &gpu,
 }
 
 static CudaScheduleAttr scheduleTile(const ProductTile &tile, Type element,
-                                     int64_t inner) {
+                                     int64_t inner, int64_t cluster = 1) {
   int64_t step = productStep(element, inner, tile.rowBytes);
   return CudaScheduleAttr::get(element.getContext(), tile.rows, tile.columns,
                                tile.rowWarps, tile.columnWarps, step,
-                               stagesOf(tile, element, step), tile.underWay);
+                               stagesOf(tile, element, step), tile.underWay,
+                               cluster);
 }
 
 /// Groups of warps multiply operands of 16 bits alone.
@@ -182,6 +183,73 @@ CudaScheduleAttr scheduleScaledProduct(const GpuFacts &gpu, Type element,
       scaledTiles(gpu, element, inner, scaledColumns);
   ProductSize size = {element, rows, inner, columns, 1, gpu.scalingColumns()};
   return scheduleTile(chooseTile(gpu, size, tiles), element, inner);
+}
+
+//===----------------------------------------------------------------------===//
+// Parts
+//===----------------------------------------------------------------------===//
+
+bool canAddParts(const GpuFacts &gpu, CudaScheduleAttr schedule, Type element) {
+  int64_t rows = schedule.getRows(), columns = schedule.getColumns();
+  int64_t ring = schedule.getStages() * schedule.getStep() * (rows + columns) *
+                 element.getIntOrFloatBitWidth() / 8;
+  int64_t sums = rows * boxColumns(columns) * kBankBytes;
+  return gpu.hasClusters &&
+         rows % (schedule.getCluster() * schedule.warps()) == 0 &&
+         columns % kLanes == 0 && ring + sums <= gpu.groupBytes;
+}
+
+/// The tile that is best for blocks of a cluster, and its cycles; no schedule
+/// where none can be added.
+static std::pair<CudaScheduleAttr, double>
+bestInCluster(const GpuFacts &gpu, const ProductSize &size) {
+  SmallVector<ProductTile> tiles;
+  for (const ProductTile &tile : tilesFor(gpu, size.element)) {
+    if (canAddParts(gpu,
+                    scheduleTile(tile, size.element, size.inner, size.parts),
+                    size.element)) {
+      tiles.push_back(tile);
+    }
+  }
+  if (tiles.empty()) {
+    return {};
+  }
+  const ProductTile &tile = chooseTile(gpu, size, tiles);
+  BlockWork sum;
+  sum.addClusterSum(double(tile.rows * tile.columns * kBankBytes),
+                    double(size.parts));
+  return {scheduleTile(tile, size.element, size.inner, size.parts),
+          cyclesOf(gpu, tile, size) + sum.cycles(/*isAlone=*/true)};
+}
+
+CudaScheduleAttr scheduleClusterProduct(const GpuFacts &gpu, Type element,
+                                        int64_t rows, int64_t inner,
+                                        int64_t columns, int64_t blocks) {
+  return bestInCluster(gpu, {element, rows, inner / blocks, columns, blocks})
+      .first;
+}
+
+CudaScheduleAttr chooseClusterProduct(const GpuFacts &gpu, Type element,
+                                      int64_t rows, int64_t inner,
+                                      int64_t columns, int64_t unit) {
+  ProductSize whole = {element, rows, inner, columns};
+  double least =
+      kClusterShare *
+      cyclesOf(gpu, chooseTile(gpu, whole, tilesFor(gpu, element)), whole);
+  int64_t step = std::lcm(productStep(element, inner), unit);
+  CudaScheduleAttr best;
+  for (int64_t blocks = 2; blocks <= kMostClusterBlocks; blocks *= 2) {
+    if (inner % (blocks * step) != 0) {
+      continue;
+    }
+    auto [schedule, cycles] =
+        bestInCluster(gpu, {element, rows, inner / blocks, columns, blocks});
+    if (schedule && cycles < least) {
+      best = schedule;
+      least = cycles;
+    }
+  }
+  return best;
 }
 
 int64_t chooseProductParts(const GpuFacts &gpu, Type element, int64_t rows,

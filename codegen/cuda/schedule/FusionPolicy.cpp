@@ -173,6 +173,23 @@ CudaFusionAttr::chooseSplit(SplitReductionOpInterface op,
     return std::nullopt;
   }
   int64_t rows = staticSize(shape.drop_back()), columns = shape.back();
+  std::string idle = ("tiles of " + Twine(rows) + " x " + Twine(columns) +
+                      " leave multiprocessors idle")
+                         .str();
+  auto recipe = dyn_cast<CudaRecipeOpInterface>(op.getOperation());
+  CudaScheduleAttr cluster;
+  if (getClusters() && reduction.isSum && recipe) {
+    cluster = chooseClusterProduct(gpuOf(op), typeOfFactors(op), rows,
+                                   reduction.terms, columns, reduction.unit);
+  }
+  if (cluster && recipe.takesSchedule(cluster)) {
+    if (why) {
+      *why = idle + ", and blocks of a cluster add them";
+    }
+    ReductionSplit split{reduction.terms / cluster.getCluster()};
+    split.isInside = true;
+    return split;
+  }
   int64_t parts = chooseProductParts(
       gpuOf(op), typeOfFactors(op), rows, reduction.terms, columns,
       reduction.isSum && isReadByRows(result, op), reduction.unit);
@@ -180,9 +197,7 @@ CudaFusionAttr::chooseSplit(SplitReductionOpInterface op,
     return std::nullopt;
   }
   if (why) {
-    *why = ("tiles of " + Twine(rows) + " x " + Twine(columns) +
-            " leave multiprocessors idle")
-               .str();
+    *why = idle;
   }
   return ReductionSplit{reduction.terms / parts, /*mergesApart=*/true};
 }
@@ -199,11 +214,12 @@ int64_t CudaFusionAttr::chooseSquareColumns(Operation *product) const {
   }
   int64_t rows = staticSize(shape.drop_back());
   int64_t inner = shapeOf(product->getOperand(0)).back();
-  bool isOfAnySize = SequenceRanges::readFrom(product).has_value();
-  int64_t parts = isOfAnySize ? 1
-                              : chooseProductParts(gpuOf(product), factors,
-                                                   rows, inner, shape.back(),
-                                                   /*sumsAreFree=*/false);
+  bool staysWhole =
+      getClusters() || SequenceRanges::readFrom(product).has_value();
+  int64_t parts = staysWhole ? 1
+                             : chooseProductParts(gpuOf(product), factors, rows,
+                                                  inner, shape.back(),
+                                                  /*sumsAreFree=*/false);
   return parts == 1 ? kSquareColumns : 0;
 }
 

@@ -33,6 +33,7 @@ ALL_LANES = 0xFFFFFFFF  # the mask of a whole warp
 MOST_TURNS = 200  # of loops that a warp takes; kernels of tests take fewer by far
 NOWHERE = 2**62  # after every address
 SPACE = 40  # an address of global memory: number of the buffer above, byte below
+MEMBER = 24  # of shared memory of a cluster: rank of the block, and one more, above
 
 
 def first_of_each(ordered: np.ndarray) -> np.ndarray:
@@ -68,6 +69,9 @@ class Grid:
         check(not (block and demanded) or tuple(block) == demanded, f"{name} is made for blocks of {demanded} threads, not {block}")
         self.shape = block or demanded
         self.threads = int(np.prod(self.shape))
+        cluster = re.search(r"\.reqnctapercluster (\d+), (\d+), (\d+)", entry)
+        self.cluster = int(cluster.group(3)) if cluster else 1  # blocks, along z
+        check(not cluster or cluster.groups()[:2] == ("1", "1"), f"{name} has clusters along x or y")
         self.symbols = set(re.findall(r"\.shared [^;]*?(\w+)\[", ptx))
         self.params = re.findall(r"\.param \S+.*?(\w+_param_\d+)", entry)
         check(len(self.params) == len(buffers) + len(numbers), f"{len(buffers)} buffers and {len(numbers)} numbers for {self.params}")
@@ -76,6 +80,7 @@ class Grid:
         self.sizes = sizes = [*grid, 1, 1][:3]
         self.blocks = int(np.prod(sizes))
         self.block = np.arange(self.blocks)[:, None]
+        check(sizes[2] % self.cluster == 0, f"a grid of {sizes} has no whole clusters of {self.cluster} blocks along z")
         self.ids = (self.block % sizes[0], self.block // sizes[0] % sizes[1],
                     self.block // (sizes[0] * sizes[1]))
         self.meetings = Meetings(self.blocks, self.threads // 32)
@@ -121,21 +126,24 @@ class Grid:
         """Warps in turn, each until it waits; barriers when all have come."""
         waiting: list = []
         blocks = None  # of which threads wait
+        of_cluster = False  # where their clusters meet
         ready = [warp.run() for warp in self.warps]
         while ready or waiting:
             if not ready:
                 ready, waiting = waiting, []
-                self.meetings.meet_block(blocks)
+                (self.meetings.meet_cluster if of_cluster else self.meetings.meet_block)(blocks)
             turn = ready.pop(self.random.randrange(len(ready)))
             with np.errstate(all="ignore"):
                 come = next(turn, None)
             if come is None:
                 check(not waiting, "a warp ends while others wait at a barrier")
                 continue
-            check(not waiting or np.array_equal(come, blocks), "warps of a block wait at different barriers")
-            blocks = come
+            come, is_of_cluster = come
+            check(not waiting or (np.array_equal(come, blocks) and is_of_cluster == of_cluster), "warps of a block wait at different barriers")
+            blocks, of_cluster = come, is_of_cluster
             waiting.append(turn)
         check_groups(self.warps)
+        self.marks.check_remote()
 
     def count(self, place: int, kind: str, used: int, least: int) -> None:
         self.counts[place, kind, "used"] += used
@@ -166,11 +174,13 @@ class Warp(WarpProducts):
         self.threads = threads_of(number, grid.blocks)
         self.copies, self.products = Copies(grid.blocks, self.land), Products()
         self.waited = np.full(shape, grid.order is None)  # for the launches before
+        self.arrived = False  # where clusters meet
         self.parked = np.zeros(shape, bool)  # at a barrier of the warp
         self.awaited = np.zeros(shape, np.uint32)  # by these: the lanes
 
-    def run(self) -> Iterator[np.ndarray]:
-        """Executes the lowest statement that any thread is at; gives the blocks of those that come to a barrier."""
+    def run(self) -> Iterator[tuple[np.ndarray, bool]]:
+        """Executes the lowest statement that any thread is at; gives the blocks of those that come to a barrier, and whether it is
+        one of clusters."""
         code, parked = self.grid.code.statements, self.parked
         while (here := int(np.where(parked, len(code) + 1, self.at).min())) < len(code):
             mask = (self.at == here) & ~parked
@@ -191,13 +201,19 @@ class Warp(WarpProducts):
                 self.turns += mask.any() and target <= here
                 check(self.turns <= MOST_TURNS, f"{here}: a loop does not end")
             elif statement.op == "ret":
+                check(not self.arrived, f"{here}: a thread ends that has arrived where its cluster meets, and has not waited")
                 self.at[mask] = len(code)
+            elif statement.op == "barrier.cluster.wait.aligned":
+                check(self.arrived, f"{here}: {statement.op} by threads that have not arrived")
+                check(mask.all(), f"{here}: {statement.op} of some blocks alone is not known")
+                self.arrived = False
+                yield mask.any(axis=1), True
             else:
                 check(statement.op == "bar.sync" and statement.operands == ["0"], f"{here}: {statement.op} of {statement.operands} is not known")
                 # Blocks with more turns of a loop come here without the others.
                 blocks = mask.any(axis=1)
                 check((mask.all(axis=1) | ~blocks).all(), f"{here}: part of a warp at a barrier")
-                yield blocks
+                yield blocks, False
         check(not parked.any(), "part of a warp ends while the rest waits for it")
         check(self.copies.all_committed(), "a copy is never committed by its thread")
         self.check_products_ended()
@@ -279,6 +295,7 @@ class Warp(WarpProducts):
     def global_bytes(self, s: Instruction, text: str, count: int, mask: np.ndarray,
                      touched: np.ndarray | int | None = None) -> tuple[int, np.ndarray]:
         """The number of a buffer, and the places of count bytes for each thread of mask, the first `touched` of which it needs."""
+        check(not self.arrived, f"{s.place}: {s.op} between arriving where clusters meet and waiting")
         touched = np.broadcast_to(count if touched is None else touched, mask.shape)
         address = self.address(text)
         owners = address[mask] >> SPACE
@@ -332,6 +349,7 @@ class Warp(WarpProducts):
 
     def shared_places(self, s: Instruction, text: str, count: int, mask: np.ndarray, kind: str) -> np.ndarray:
         """Places of count bytes of shared memory for each thread of mask."""
+        check(not self.arrived, f"{s.place}: {s.op} between arriving where clusters meet and waiting")
         place = self.address(text)
         check((place[mask] % count == 0).all(), f"{s.place}: {s.op} is misaligned")
         inside = (place[mask] >= 0) & (place[mask] + count <= self.grid.shared_bytes)
@@ -360,6 +378,32 @@ class Warp(WarpProducts):
         rows = self.runs_of(place if mask is self.everybody else np.where(mask, place, 0), count)
         self.grid.marks.read(s, rows[mask], count // self.grid.cell, self.those(mask), needs_value=True, together=kind == "ldmatrix")
         return in_runs(self.grid.shared, count)[rows]
+
+    def do_barrier(self, s: Instruction, mask: np.ndarray) -> None:
+        """Where clusters meet, threads arrive: what they did before is known to all who have waited."""
+        check(s.op == "barrier.cluster.arrive.aligned", f"{s.op} is not known")
+        check(mask.all() and not self.arrived, f"{s.place}: {s.op} of some blocks alone, or again")
+        self.arrived = True
+
+    def do_mapa(self, s: Instruction, mask: np.ndarray) -> None:
+        """The address of a place of shared memory in a block of the cluster."""
+        check(s.op == "mapa.shared::cluster.u32", f"{s.op} is not known")
+        rank = spread(self.get(s.operands[2], np.uint32), mask.shape)
+        check((rank[mask] < self.grid.cluster).all(), f"{s.place}: {s.op} of a block that the cluster does not have")
+        self.set(s.operands[0], self.get(s.operands[1], np.uint32) | rank + np.uint32(1) << np.uint32(MEMBER), mask)
+
+    def read_cluster(self, s: Instruction, text: str, count: int, mask: np.ndarray) -> np.ndarray:
+        """Bytes of shared memory of a block of the cluster, the same for all threads of a block."""
+        check(not self.arrived, f"{s.place}: {s.op} between arriving where clusters meet and waiting")
+        grid, address = self.grid, self.address(text)
+        rank, place = (address >> MEMBER) - 1, address & (2**MEMBER - 1)
+        check(((rank >= 0) & (place % count == 0) & (place + count <= grid.shared_bytes))[mask].all(), f"{s.place}: {s.op} misaligned or out of bounds")
+        if grid.is_counted:
+            self.count_wavefronts(s, place, count, mask, "shared")
+        blocks = grid.block + (rank - grid.ids[2] % grid.cluster) * grid.sizes[0] * grid.sizes[1]
+        rows = np.where(mask, (blocks * grid.held + place) // count, 0)
+        grid.marks.read_remote(s, rows[mask], count // grid.cell, self.those(mask))
+        return in_runs(grid.shared, count)[rows]
 
     # Statements ----------------------------------------------------------------
 
@@ -514,7 +558,9 @@ class Warp(WarpProducts):
             return
         names, kind = names_of(s.operands[0]), s.kind
         count = np.dtype(kind).itemsize * len(names)
-        if ".shared" in s.op:
+        if ".shared::cluster" in s.op:
+            data = self.read_cluster(s, s.operands[1], count, mask)
+        elif ".shared" in s.op:
             data = self.read_shared(s, s.operands[1], count, mask, "shared")
         else:
             number, place = self.global_bytes(s, s.operands[1], count, mask)

@@ -132,5 +132,5 @@ def parse(text: str, name: str) -> Code:
         elif statement:
             guard, op, rest = re.match(r"(@!?%p\d+ )?(\S+) ?(.*)", statement).groups()
             code.append(Instruction((guard or "").strip(" @"), op, split_operands(rest), len(code)))
-    leaving = (s.place if s.op.startswith(("bra", "bar.", "ret")) else len(code) for s in reversed(code))
+    leaving = (s.place if s.op.startswith(("bra", "bar.", "barrier.cluster.wait", "ret")) else len(code) for s in reversed(code))
     return Code(code, labels, [*accumulate(leaving, min)][::-1])

@@ -47,11 +47,12 @@ def threads_of(warp: int, blocks: int) -> Threads:
 
 
 class Meetings:
-    """When threads of a block have met last: all of them, those of a warp, lanes of a warp."""
+    """When threads of a block have met last: all of its cluster, all of them, those of a warp, lanes of a warp."""
 
     def __init__(self, blocks: int, warps: int):
         self.now = 1
         self.block = np.zeros(blocks, np.int64)
+        self.cluster = np.zeros(blocks, np.int64)
         self.oldest = 0  # of these
         self.warps = np.zeros((warps, blocks), np.int64)
         self.lanes: dict[int, np.ndarray] = {}  # of a warp whose lanes met in part: block, lane that knows, lane that is known
@@ -61,6 +62,11 @@ class Meetings:
         self.block[blocks] = self.now
         self.oldest = int(self.block.min())
         self.now += 1
+
+    def meet_cluster(self, blocks: np.ndarray) -> None:
+        """All threads of these blocks, which are whole clusters."""
+        self.cluster[blocks] = self.now
+        self.meet_block(blocks)
 
     def meet_warp(self, warp: int, blocks: np.ndarray) -> None:
         """All lanes of a warp in these blocks."""
@@ -99,6 +105,7 @@ class Marks:
         self.meetings = meetings
         self.writer, self.reader = (np.zeros(cells, np.int64) for _ in range(2))
         self.lanes = np.empty(cells, np.int64)  # that read a run, while these are collected
+        self.remote = np.zeros(cells, np.int64)  # when another block of the cluster has read it last
         # Of memory that products read: how many under way do, who fenced the last write, and until when each warp fenced what it knew.
         self.reading = np.zeros(cells, np.int32)
         self.fenced = np.zeros(cells, np.int64)
@@ -116,6 +123,8 @@ class Marks:
         in_runs(self.fenced, cells)[rows] = 0
         self.check_known(s, old, threads, "wrote")
         self.check_known(s, in_runs(self.reader, cells)[rows], threads, "read")
+        met = self.meetings.cluster[threads.blocks]
+        check((in_runs(self.remote, cells)[rows] <= met).all(), f"{s.place}: {s.op} of bytes that another block read, whose cluster has not met since")
         self.put(writer, rows, threads, -1 if is_copy else 1)
         new = writer[rows] & WHO if not is_copy else -writer[rows] & WHO
         check((new == threads.who).all(), f"{s.place}: {s.op} of the same bytes by several threads at once")
@@ -137,6 +146,18 @@ class Marks:
             check(False, f"{s.place}: {s.op} of bytes that nobody has written")
         self.check_known(s, old, threads, "wrote")
         self.note_readers(in_runs(self.reader, cells), rows, threads, together)
+
+    def read_remote(self, s: Instruction, rows: np.ndarray, cells: int, threads: Threads) -> None:
+        """Threads read a run of cells each of blocks of their cluster."""
+        old = in_runs(self.writer, cells)[rows]
+        check((old > 0).all(), f"{s.place}: {s.op} of bytes that nobody has written, or that a copy is on its way to")
+        check((old >> TIME_AT <= self.meetings.cluster[threads.blocks]).all(), f"{s.place}: {s.op} of bytes of a block that its cluster has not met since it wrote them")
+        in_runs(self.remote, cells)[rows] = self.meetings.now
+
+    def check_remote(self) -> None:
+        """No block ends while another one reads its memory."""
+        last = self.remote.reshape(self.meetings.cluster.size, -1).max(axis=1, initial=0)
+        check((last <= self.meetings.cluster).all(), "a block may end while another one of its cluster reads its shared memory")
 
     def note_readers(self, reader: np.ndarray, rows: np.ndarray, threads: Threads, together: bool) -> None:
         """A reader takes the place of those that it knows of, since who knows it knows them, and is added to others."""

@@ -164,9 +164,9 @@ static void gather(hova_self *self, const void *const *arguments) {
 static const uint32_t pointers[4] = {0, 0, 0, 0};
 
 #define KERNEL(NAME, ENTRY, PARAMETERS)                                        \
-  static const hova_emulated_kernel emulated_##ENTRY =                         \
-      {NAME, ENTRY, place_text, place_offsets, pointers, PARAMETERS, 0,        \
-       0,    4,     4};
+  static const hova_emulated_kernel emulated_##ENTRY = {                       \
+      NAME, ENTRY, place_text, place_offsets, pointers, PARAMETERS, 0, 0,      \
+      4,    4,     1};
 KERNEL("spread", spread, 3)
 KERNEL("spread", spread_too_far, 3)
 KERNEL("add", add, 2)

@@ -59,7 +59,7 @@ std::string run(const std::vector<hova_emulation_buffer> &buffers,
       "rows",   entry,     "op\0here",
       kOffsets, kPointers, static_cast<uint32_t>(buffers.size()),
       0,        4,         4,
-      4};
+      4,        1};
   std::vector<const void *> arguments;
   for (const hova_emulation_buffer &buffer : buffers) {
     arguments.push_back(&buffer.data);
@@ -164,7 +164,7 @@ TEST(EmulatedRows, of_the_same_state_have_one_history) {
 TEST(EmulatedRows, belong_to_the_pointer_at_their_place) {
   hova_emulation_buffer other = rows("b", 8, 3, HOVA_EMULATION_STATE);
   const hova_emulated_kernel kernel = {
-      "rows", entry, "op\0here", kOffsets, kPointers, 1, 0, 4, 4, 4};
+      "rows", entry, "op\0here", kOffsets, kPointers, 1, 0, 4, 4, 4, 1};
   const void *arguments[] = {&other.data};
   hova_emulation_launch launch = {};
   launch.kernel = &kernel;

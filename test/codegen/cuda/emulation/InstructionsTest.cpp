@@ -431,8 +431,9 @@ const Case kCases[] = {
 /// Tested by MatricesTest.cpp and WgmmaTest.cpp, which need more than two
 /// words, and by LaunchOrderTest.cpp, which need launches that overlap.
 const char *const kElsewhere[] = {
-    "nvvm.ldmatrix",           "nvvm.mma.sync",    "hova_cuda.wgmma",
-    "hova_cuda.wgmma_wait",    "nvvm.fence.proxy", "hova_cuda.await_launches",
+    "nvvm.ldmatrix",           "nvvm.mma.sync",     "hova_cuda.wgmma",
+    "hova_cuda.wgmma_wait",    "nvvm.fence.proxy",  "hova_cuda.await_launches",
+    "nvvm.cluster.arrive",     "nvvm.cluster.wait", "nvvm.mapa",
     "hova_cuda.allow_launches"};
 
 std::string kernelOf(const Case &tested) {

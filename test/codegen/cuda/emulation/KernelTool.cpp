@@ -155,7 +155,7 @@ CudaScheduleAttr readSchedule(Flags &flags, CudaScheduleAttr chosen) {
   int64_t rowWarps = chosen.getRowWarps();
   int64_t columnWarps = chosen.getColumnWarps();
   int64_t step = chosen.getStep(), stages = chosen.getStages();
-  int64_t underWay = chosen.getUnderWay();
+  int64_t underWay = chosen.getUnderWay(), cluster = chosen.getCluster();
   flags.read("block-rows", rows);
   flags.read("queries", rows);
   flags.read("block-columns", columns);
@@ -166,15 +166,17 @@ CudaScheduleAttr readSchedule(Flags &flags, CudaScheduleAttr chosen) {
   flags.read("keys", step);
   flags.read("stages", stages);
   flags.read("under-way", underWay);
+  flags.read("cluster", cluster);
   return CudaScheduleAttr::get(chosen.getContext(), rows, columns, rowWarps,
-                               columnWarps, step, stages, underWay);
+                               columnWarps, step, stages, underWay, cluster);
 }
 
 LogicalResult runPhase(ModuleOp module, StringRef name, const GpuFacts &gpu) {
   // What is asked for is one kernel.
   PassSelection passes;
   passes.without = {"hova-split-reductions"};
-  PipelineOptions options{std::make_shared<CudaTarget>(gpu, gpu), passes,
+  PipelineOptions options{std::make_shared<CudaTarget>(gpu, gpu,
+                                                       gpu.hasClusters), passes,
                           nullptr};
   PassManager manager(module.getContext());
   buildPhase(*findPhase(name), manager, options);
