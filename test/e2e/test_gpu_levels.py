@@ -155,6 +155,37 @@ def test_launches_overlap(level, capability, tmp_path):
     assert "a kernel that does not wait stands behind a programmatic edge" in said
 
 
+def long_sum(folder):
+    """A product of few rows and columns with a long sum, and a residual."""
+    layers = [{"name": "product", "op": "linear", "input": "x", "width": 64}, {"name": "narrow", "op": "linear", "input": "r", "width": 64},
+              {"name": "sum", "op": "add", "inputs": ["product", "narrow"]}]
+    path = folder / "sum.json"
+    path.write_text(json.dumps({"hova": 1, "name": "sum", "inputs": {"x": {"shape": [1, 20, 2048]}, "r": {"shape": [1, 20, 64]}}, "layers": layers, "outputs": {"y": "sum"}}))
+    return path
+
+
+@pytest.mark.parametrize("level, capability", [("sm_90a", 90), ("sm_120", 120)])
+def test_blocks_of_a_cluster_add_parts(level, capability, tmp_path):
+    """Where every level has clusters, a launch less adds the parts: on the stand-in and in the emulation."""
+    model = long_sum(tmp_path)
+    program = compile_to(tmp_path / "model", model, *GPU, f"--gpu-arch={level}")
+    emulation = compile_to(tmp_path / "emulated", model, "--target=cuda-emulated", f"--gpu-arch={level}")
+    here, emulated = outputs_of(lambda *words: run_on(capability, words[0], tmp_path, *words[1:]), program, tmp_path), outputs_of(run, emulation, tmp_path)
+    assert (here["y"].view(np.uint32) == emulated["y"].view(np.uint32)).all()
+    assert b".reqnctapercluster 1, 1, " in program.read_bytes()
+    assert "verified: 3 cases" in run(HOVA, "verify", model, "--dtype=bf16", "--target=cuda-emulated", f"--gpu-arch={level}")
+
+    def counted(*options):
+        words = [model, "--dtype=bf16", "--target=cuda", "--quiet", "-o", "-", "--emit=mlir", "--stop-after=assign", *options]
+        text = run(HOVA, "compile", *words)
+        return text.count("hova.kernel "), "cluster = " in text
+
+    kernels, has_cluster = counted(f"--gpu-arch={level}", "--strict")
+    assert not has_cluster
+    assert counted(f"--gpu-arch={level}") == (kernels, True)
+    assert counted("--gpu-arch=sm_80") == (kernels + 1, False)
+
+
 def test_kernels_of_99_kib_ask_for_no_more(tmp_path):
     """Heads of 256 columns and their keys take 104 KiB on 8.0."""
     for options, most in (([], 163 << 10), (["--gpu-arch=sm_86"], SMALL)):

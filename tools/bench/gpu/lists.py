@@ -62,7 +62,7 @@ class Lists:
 
 FULL = Lists([*GPU])
 SMALL = Lists([TINY], (1,), spans=[("encoder", 1)], instructions=("Mma.multiplies_f16", "Wgmma.multiplies_rows_of_64_bytes"),
-              kernels=("product of one part", "norm of short rows", "two parts, all copied at first", "from registers", "a stored left operand"),
+              kernels=("product of one part", "norm of short rows", "two parts, all copied at first", "from registers", "a stored left operand", "two blocks"),
               variants={"tiny": TINY}, products=[(70, 72, 16)], tiles=TILES[:1], grouped=GROUPED[:1], attentions=[(1, 8, 1)], queries=QUERIES[1:2],
               empties=EMPTIES[:1], copies=[(128, 4096, 2)], sums=6, launches=3, of_tiles=1, replays=1, code=4, turns=3, region=1 << 13,
               counts={"rounds": 1, "warmup": 0, "least": 1, "turn": 0.0, "traces": 1})

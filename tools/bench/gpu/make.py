@@ -30,7 +30,7 @@ SOURCE = Path(__file__).resolve().parents[3]
 os.environ.setdefault("HOVA_BUILD", str(SOURCE / "build"))
 os.environ.setdefault("HOVA_LLVM", "/usr/lib/llvm-22")
 TESTS = SOURCE / "test/codegen/cuda"
-sys.path[:0] = [str(SOURCE / folder) for folder in ("tools/bench/gpu/there", "tools/bench", "test/codegen/cuda", "test/e2e")]
+sys.path[:0] = [str(SOURCE / folder) for folder in ("tools/bench/gpu/there", "tools/bench", "test/codegen/cuda", "test/codegen/cuda/clusters", "test/e2e")]
 import make_kernels  # noqa: E402
 import make_models  # noqa: E402
 import sass  # noqa: E402

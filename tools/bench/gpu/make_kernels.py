@@ -14,6 +14,7 @@ import kernels as of_tests
 import numpy as np
 import ptx
 import stand_in
+from cluster_modules import CASES as CLUSTERS
 from sum_cases import CASES, LAYOUTS
 from test_kernels import CASES as KERNELS
 from wgmma_modules import ARCH, WGMMA
@@ -121,8 +122,9 @@ def kernels(maker):
     # Texts of kernels are kept by the names of their files: each case has a folder of its own.
     cases = {name: make for name, make in KERNELS.items()}
     cases |= {f"warp groups: {name}": partial(make, maker.folder_for(f"kernel-{i}")) for i, (name, make) in enumerate(WGMMA.items())}
+    cases |= {f"clusters: {name}": make for name, make in CLUSTERS.items()}
     for key, (name, make) in enumerate(cases.items()):
-        if maker.lists.kernels and name.removeprefix("warp groups: ") not in maker.lists.kernels:
+        if maker.lists.kernels and name.removeprefix("warp groups: ").removeprefix("clusters: ") not in maker.lists.kernels:
             continue
         case = make()
         text, truths = case.ptx(), case.truths()
