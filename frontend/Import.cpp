@@ -262,7 +262,10 @@ bool Importer::setRanges(ImportedProgram &imported) {
     setExtentsOfResults(main, ranges);
     return true;
   }
-  auto found = llvm::find(imported.operations, wrong->op);
+  // What converts an input is no layer's: then the first that comes after it.
+  auto found = llvm::find_if(imported.operations, [&](Operation *op) {
+    return op == wrong->op || wrong->op->isBeforeInBlock(op);
+  });
   assert(found != imported.operations.end() && "not made by an operation");
   const ProgramOperation &op =
       program.operations[found - imported.operations.begin()];

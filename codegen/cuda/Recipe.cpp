@@ -115,8 +115,9 @@ bool holdsHeads(Operation *anchor) {
 }
 
 bool holdsHalves(Operation *anchor) {
+  // Blocks that add parts have rows of the sum, and not the same columns twice.
   auto recipe = dyn_cast<CudaRecipeOpInterface>(anchor);
-  return recipe &&
+  return recipe && !anchor->hasAttr(kAddedPartsAttr) &&
          llvm::any_of(llvm::seq(anchor->getNumOperands()), [&](unsigned index) {
            return mayOrderColumns(recipe.getReads(index));
          });

@@ -261,6 +261,7 @@ struct Yardstick {
   const NumericPolicy &policy;
   Storage storage;
   const PlainError &others;
+  double medianSpread;
 
   /// Some units of the largest magnitude of what `counts` is true of.
   double marginOf(llvm::function_ref<bool(int64_t)> counts) const;
@@ -274,12 +275,14 @@ struct Yardstick {
            !std::isfinite(plain.at(element));
   }
   /// Whether roundings of inputs and weights decide what an element is: it
-  /// changes by more than a sum of roundings does. Of weights that are cut off
-  /// below 0 and divided by their sum, they decide whether the only one, which
-  /// is about 0, is all of the sum or nothing.
+  /// changes by more than a sum of roundings does, and than others do. Where
+  /// inputs have fewer bits than what is between, all change by more. Of
+  /// weights that are cut off below 0 and divided by their sum, they decide
+  /// whether the only one, which is about 0, is all of the sum or nothing.
   bool isDecided(int64_t element, double bound) const {
     constexpr double most = 8;
-    return spreadOf(element) > most * bound;
+    double usual = policy.plainFactor * medianSpread;
+    return spreadOf(element) > most * std::max(bound, usual);
   }
 };
 } // namespace
@@ -292,6 +295,14 @@ double Yardstick::marginOf(llvm::function_ref<bool(int64_t)> counts) const {
     }
   }
   return policy.magnitudeUlps * ulpOf(largest, storage);
+}
+
+/// 0 of none.
+static double medianOf(std::vector<double> numbers) {
+  auto middle =
+      numbers.begin() + static_cast<std::ptrdiff_t>(numbers.size() / 2);
+  std::nth_element(numbers.begin(), middle, numbers.end());
+  return numbers.empty() ? 0 : *middle;
 }
 
 /// All elements that the plain run speaks of. The others are left to
@@ -387,7 +398,13 @@ Comparison hova::compareModel(const HostTensor &got, const HostTensor &plain,
   if (!isNumber(want)) {
     return compareExact(got, want);
   }
-  Yardstick by{plain, want, anyOrder, numericPolicy(storage), storage, others};
+  Yardstick by{plain,
+               want,
+               anyOrder,
+               numericPolicy(storage),
+               storage,
+               others,
+               medianOf(others.spread)};
   std::vector<int64_t> bySpread;
   Comparison toPlain = compareToPlain(got, by, bySpread);
   return join(std::move(toPlain), compareToSpread(got, by, bySpread));

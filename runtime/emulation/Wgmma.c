@@ -338,8 +338,8 @@ void hova_emulated_wgmma(hova_self *self, uint32_t place,
   }
   block *block = self->block;
   warp *warp = warp_of(self);
-  uint32_t number = self->index / LANES;
-  if (number / WARPS * WARPS + WARPS > block->warp_count) {
+  uint32_t number = self->index % block->member_threads / LANES;
+  if (number / WARPS * WARPS + WARPS > block->member_threads / LANES) {
     fault(self, place,
           "needs four warps of a group, which the block does not "
           "have from warp %u on",

@@ -186,6 +186,41 @@ def test_blocks_of_a_cluster_add_parts(level, capability, tmp_path):
     assert counted("--gpu-arch=sm_80") == (kernels + 1, False)
 
 
+def halves_behind_a_sum():
+    """A gate whose halves are of what is added to a product."""
+    return {"x": [1, 20, 2048], "r": [1, 20, 128]}, [
+        {"name": "p", "op": "linear", "input": "x", "width": 128}, {"name": "q", "op": "add", "inputs": ["p", "r"]},
+        {"name": "a", "op": "slice", "input": "q", "end": 64}, {"name": "b", "op": "slice", "input": "q", "start": 64},
+        {"name": "y", "op": "multiply", "inputs": ["a", "b"]}]
+
+
+def pairs_of_wide_tiles():
+    """Tiles of 96 columns, of which a lane of a row has one at a time."""
+    table = {"op": "weight", "shape": [197, 32], "trainable": False}
+    return {"x": [1, 197, 3072]}, [
+        {"name": "c", **table}, {"name": "s", **table}, {"name": "p", "op": "linear", "input": "x", "width": 768},
+        {"name": "y", "op": "rotate", "input": "p", "heads": 12, "cosines": "c", "sines": "s", "pairs": "neighbours"}]
+
+
+def no_whole_turns():
+    """Terms that two blocks cannot share, and a norm of the sum."""
+    return {"x": [1, 20, 2880], "r": [1, 20, 768]}, [
+        {"name": "p", "op": "linear", "input": "x", "width": 768}, {"name": "q", "op": "add", "inputs": ["p", "r"]},
+        {"name": "n", "op": "layer_norm", "input": "q"}, {"name": "y", "op": "linear", "input": "n", "width": 256}]
+
+
+@pytest.mark.parametrize("make", [halves_behind_a_sum, pairs_of_wide_tiles, no_whole_turns])
+def test_what_joins_a_cluster_or_none_is_right(make, tmp_path):
+    inputs, layers = make()
+    model = tmp_path / "model.json"
+    model.write_text(json.dumps({"hova": 1, "name": "m", "inputs": {name: {"shape": shape} for name, shape in inputs.items()}, "layers": layers, "outputs": {"y": "y"}}))
+    for dtype in ("bf16", "f16", "f32"):
+        for level in ("sm_90a", "sm_120"):
+            run(HOVA, "compile", model, f"--dtype={dtype}", "--target=cuda", f"--gpu-arch={level}", "--emit=ptx", "--quiet", "-o", tmp_path / "ptx")
+    said = run(HOVA, "verify", model, "--dtype=bf16", "--target=cuda-emulated", "--gpu-arch=sm_90a", "--cases=1")
+    assert "verified: 1 case" in said
+
+
 def test_kernels_of_99_kib_ask_for_no_more(tmp_path):
     """Heads of 256 columns and their keys take 104 KiB on 8.0."""
     for options, most in (([], 163 << 10), (["--gpu-arch=sm_86"], SMALL)):

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "codegen/cuda/lower/DeviceOperations.h"
+#include "codegen/cuda/facts/AllGpus.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "runtime/emulation/Calls.h"
@@ -251,8 +252,8 @@ static const DeviceOperation kOperations[] = {
     // Memory.
     {"nvvm.mapa", "mapa.shared::cluster", EmulatedAs::Custom,
      CALL(hova_emulated_mapa), 0, objectToMapa},
-    {"llvm.load", "ld.{global,shared,shared::cluster}", EmulatedAs::Custom, "", nullptr, 0,
-     objectToLoad},
+    {"llvm.load", "ld.{global,shared,shared::cluster}", EmulatedAs::Custom, "",
+     nullptr, 0, objectToLoad},
     {"llvm.store", "st.{global,shared}", EmulatedAs::Custom, "", nullptr, 0,
      objectToStore},
     {"nvvm.cp.async.shared.global", "cp.async.{ca,cg}.shared.global",
@@ -454,10 +455,10 @@ static LogicalResult verifyFunction(LLVM::LLVMFuncOp function) {
   }
   auto cluster = function->getAttrOfType<DenseI32ArrayAttr>(
       NVVM::NVVMDialect::getClusterDimAttrName());
-  if (cluster &&
-      (cluster.size() != 3 || cluster[0] != 1 || cluster[1] != 1)) {
-    return function.emitOpError("expects clusters of blocks along z, got ")
-           << cluster;
+  if (cluster && (cluster.size() != 3 || cluster[0] != 1 || cluster[1] != 1 ||
+                  cluster[2] < 1 || cluster[2] > kMostClusterBlocks)) {
+    return function.emitOpError("expects clusters of at most ")
+           << kMostClusterBlocks << " blocks along z, got " << cluster;
   }
   for (auto [index, type] :
        llvm::enumerate(function.getFunctionType().getParams())) {

@@ -216,7 +216,17 @@ void ThreadEmitter::emitBody(Block &body) {
 
 /// Registers of f32 hold an element each, those of a row beside each other.
 LogicalResult ThreadEmitter::emitExchange(GroupExchangeOp op) {
-  SmallVector<int64_t> columns = fragment(op.getTile().getType()).columns;
+  Fragment held = fragment(op.getTile().getType());
+  if (held.run == 1 && held.columns.size() * kLanes ==
+                           size_t(op.getTile().getType().columns())) {
+    // Along the row, where neighbours are held by neighbours.
+    Values &exchanged = parts[op.getResult()];
+    for (Value element : parts.lookup(op.getTile())) {
+      exchanged.push_back(shuffle(element, 1));
+    }
+    return success();
+  }
+  ArrayRef<int64_t> columns = held.columns;
   for (size_t c = 0; c < columns.size(); c += 2) {
     if (c + 1 == columns.size() || columns[c] % 2 != 0 ||
         columns[c + 1] != columns[c] + 1) {

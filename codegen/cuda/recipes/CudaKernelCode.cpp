@@ -58,7 +58,8 @@ static LogicalResult checkEdited(KernelOp kernel, Operation *anchor,
                               int64_t summed = summedColumnsOf(op);
                               return !summed || canHoldSummed(schedule, summed);
                             }) &&
-               (canHoldHalves(schedule) || !joinsHalves(anchor, joined));
+               ((canHoldHalves(schedule) && schedule.getCluster() == 1) ||
+                !joinsHalves(anchor, joined));
   if (schedule == chosen || takes) {
     return success();
   }

@@ -184,12 +184,13 @@ struct ProductRecipe
           gpuOf(op), x, rows, inner, shape.back(),
           cast<CudaJoinOpInterface>(scaling).getJoin()->columnsBefore);
     }
-    auto parts = op->getAttrOfType<IntegerAttr>(kAddedPartsAttr);
+    auto attribute = op->getAttrOfType<IntegerAttr>(kAddedPartsAttr);
+    int64_t parts = attribute ? attribute.getInt() : 1;
     CudaScheduleAttr cluster =
-        parts && parts.getInt() > 1 &&
-                inner % (parts.getInt() * productStep(x, inner)) == 0
+        parts > 1 && parts <= kMostClusterBlocks &&
+                inner % (parts * productStep(x, inner)) == 0
             ? scheduleClusterProduct(gpuOf(op), x, rows, inner, shape.back(),
-                                     parts.getInt())
+                                     parts)
             : CudaScheduleAttr();
     return cluster && takesSchedule(op, cluster)
                ? cluster

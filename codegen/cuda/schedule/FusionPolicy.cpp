@@ -214,8 +214,10 @@ int64_t CudaFusionAttr::chooseSquareColumns(Operation *product) const {
   }
   int64_t rows = staticSize(shape.drop_back());
   int64_t inner = shapeOf(product->getOperand(0)).back();
-  bool staysWhole =
-      getClusters() || SequenceRanges::readFrom(product).has_value();
+  // The least cluster has two blocks, which take whole turns.
+  bool mayCluster =
+      getClusters() && inner % (2 * productStep(factors, inner)) == 0;
+  bool staysWhole = mayCluster || SequenceRanges::readFrom(product).has_value();
   int64_t parts = staysWhole ? 1
                              : chooseProductParts(gpuOf(product), factors, rows,
                                                   inner, shape.back(),

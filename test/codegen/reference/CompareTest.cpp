@@ -202,8 +202,7 @@ TEST(Model, judges_what_roundings_decide_by_what_they_decide) {
   HostTensor want = doubles({1.0, 1.0, 1.0});
   double bound = 4 * std::ldexp(1.0, -23);
   PlainError neighbours;
-  neighbours.addNeighbour(doubles({0.5, 1.0 + 9 * bound, 1.0 + 7 * bound}),
-                          want);
+  neighbours.addNeighbour(doubles({0.5, 1.0 + bound, 1.0 + bound / 2}), want);
   auto compare = [&](double first, double second, double third) {
     return compareModel(doubles({first, second, third}), want, want,
                         Storage::F32, neighbours);
@@ -214,8 +213,12 @@ TEST(Model, judges_what_roundings_decide_by_what_they_decide) {
   EXPECT_FALSE(compare(kNan, 1.0, 1.0).within);
   EXPECT_EQ(compare(0.5, 1.0, 1.0).compared, 3);
   // What changes by a few roundings is no decision.
-  EXPECT_TRUE(compare(0.5, 1.0 + 9 * bound, 1.0).within);
-  EXPECT_FALSE(compare(0.5, 1.0, 1.0 + 2 * bound).within);
+  EXPECT_FALSE(compare(0.5, 1.0 + 1.5 * bound, 1.0).within);
+  EXPECT_FALSE(compare(0.5, 1.0, 1.0 + 1.5 * bound).within);
+  // Nor is it one where all change alike, as of inputs of fewer bits.
+  neighbours = PlainError();
+  neighbours.addNeighbour(doubles({0.5, 0.5, 0.5}), want);
+  EXPECT_FALSE(compare(0.99, 1.0, 1.0).within);
 }
 
 TEST(Model, judges_numbers_of_the_program_alone_each_by_its_own) {

@@ -234,17 +234,18 @@ MISTAKES = {
 
 
 @pytest.mark.parametrize(
-    ("sizes", "layer", "rows"),
+    ("sizes", "layer", "rows", "dtype"),
     [
-        ((46341, 46341), {"name": "y", "op": "layer_norm", "input": "x"}, 2147488281),
-        ((32768, 32768), over_all("y", ["x", "x"]), 2147483648),
-        ((32768, 65535), {"name": "y", "op": "layer_norm", "input": "x"}, None),
+        ((46341, 46341), {"name": "y", "op": "layer_norm", "input": "x"}, 2147488281, "f32"),
+        ((46341, 46341), {"name": "y", "op": "layer_norm", "input": "x"}, 2147488281, "bf16"),
+        ((32768, 32768), over_all("y", ["x", "x"]), 2147483648, "f32"),
+        ((32768, 65535), {"name": "y", "op": "layer_norm", "input": "x"}, None, "f32"),
     ],
-    ids=["tokens", "tokens of all layers", "as many as there may be"],
+    ids=["tokens", "tokens of 16 bits", "tokens of all layers", "as many as there may be"],
 )
-def test_rows_that_have_no_number_are_refused(sizes, layer, rows, tmp_path):
+def test_rows_that_have_no_number_are_refused(sizes, layer, rows, dtype, tmp_path):
     parameters = {name: {"min": 1, "max": most} for name, most in zip(("items", "length"), sizes)}
-    model = {"hova": 1, "name": "m", "parameters": parameters, "inputs": {"x": {"shape": ["items", "length", 8]}}, "layers": [layer], "outputs": {"y": "y"}}
+    model = {"hova": 1, "name": "m", "parameters": parameters, "inputs": {"x": {"shape": ["items", "length", 8], "dtype": dtype}}, "layers": [layer], "outputs": {"y": "y"}}
     (tmp_path / "m.json").write_text(json.dumps(model))
     done = subprocess.run([HOVA, "check", tmp_path / "m.json"], capture_output=True, text=True, check=False)
     why = f"cannot be for a range of sizes: its largest sizes have {rows} rows, and a run has at most 2147483647"

@@ -10,7 +10,14 @@ llvm.func @stores_to_others(%y: !llvm.ptr<1>, %v: f32) attributes {nvvm.kernel} 
 
 // -----
 
-// expected-error@+1 {{expects clusters of blocks along z, got array<i32: 2, 1, 1>}}
+// expected-error@+1 {{expects clusters of at most 8 blocks along z, got array<i32: 2, 1, 1>}}
 llvm.func @along_x(%y: !llvm.ptr<1>) attributes {nvvm.kernel, nvvm.cluster_dim = array<i32: 2, 1, 1>} {
+  llvm.return
+}
+
+// -----
+
+// expected-error@+1 {{expects clusters of at most 8 blocks along z, got array<i32: 1, 1, 16>}}
+llvm.func @too_many(%y: !llvm.ptr<1>) attributes {nvvm.kernel, nvvm.cluster_dim = array<i32: 1, 1, 16>} {
   llvm.return
 }
