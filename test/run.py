@@ -94,7 +94,7 @@ PYTEST_NOTHING_COLLECTED = 5
 FILTER = "--gtest_filter="
 
 # How often the tests of a room may start a compiler: `hova compile` and `hova verify` are two thirds of the time of all tests.
-COMPILATIONS = {"pytest-e2e": 2800, "pytest-frontend": 330, "pytest-pipeline": 70}
+COMPILATIONS = {"pytest-e2e": 2820, "pytest-frontend": 330, "pytest-pipeline": 70}
 
 # Seconds of processors from which a test of pytest is said to be heavy.
 HEAVY = 5
