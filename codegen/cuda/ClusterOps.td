@@ -11,12 +11,6 @@ include "codegen/cuda/HovaCudaDialect.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 include "mlir/IR/BuiltinTypes.td"
 
-def HovaCuda_TileOfBlock : Type<CPred<"::llvm::isa<::hova::TileType>($_self)">,
-                                "tile of a group", "::hova::TileType">;
-def HovaCuda_SlotsOfBlock
-    : Type<CPred<"::llvm::isa<::hova::SlotsType>($_self)">,
-           "slots of group memory", "::hova::SlotsType">;
-
 def HovaCuda_AddPartsOp
     : HovaCuda_Op<"add_parts", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "the sum of the tiles of all blocks of a cluster";
@@ -49,10 +43,10 @@ def HovaCuda_AddPartsOp
     }
     ```
   }];
-  let arguments = (ins HovaCuda_TileOfBlock:$tile,
-                       Arg<HovaCuda_SlotsOfBlock, "", [MemRead, MemWrite]>:$slots,
+  let arguments = (ins HovaCuda_Tile:$tile,
+                       Arg<HovaCuda_Slots, "", [MemRead, MemWrite]>:$slots,
                        Index:$part);
-  let results = (outs HovaCuda_TileOfBlock:$result);
+  let results = (outs HovaCuda_Tile:$result);
   let assemblyFormat = [{
     $tile `,` $slots `,` $part attr-dict
     `:` type($tile) `,` type($slots) `->` type($result)

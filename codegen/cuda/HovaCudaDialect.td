@@ -30,6 +30,11 @@ def HovaCuda_Dialect : Dialect {
   let hasOperationAttrVerify = 1;
 }
 
+def HovaCuda_Tile : Type<CPred<"::llvm::isa<::hova::TileType>($_self)">,
+                         "tile of a group", "::hova::TileType">;
+def HovaCuda_Slots : Type<CPred<"::llvm::isa<::hova::SlotsType>($_self)">,
+                          "slots of group memory", "::hova::SlotsType">;
+
 class HovaCuda_Op<string mnemonic, list<Trait> traits = []>
     : Op<HovaCuda_Dialect, mnemonic, traits>;
 

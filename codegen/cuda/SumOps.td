@@ -12,8 +12,6 @@ include "codegen/cuda/HovaCudaDialect.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 include "mlir/IR/BuiltinTypes.td"
 
-def HovaCuda_SummedTile : Type<CPred<"::llvm::isa<::hova::TileType>($_self)">,
-                               "tile of a group", "::hova::TileType">;
 def HovaCuda_F32Matrix : MemRefRankOf<[F32], [2]>;
 
 def HovaCuda_StoreSumsOp : HovaCuda_Op<"store_sums", [MemoryEffects<[MemWrite]>]> {
@@ -40,7 +38,7 @@ def HovaCuda_StoreSumsOp : HovaCuda_Op<"store_sums", [MemoryEffects<[MemWrite]>]
     }
     ```
   }];
-  let arguments = (ins HovaCuda_SummedTile:$tile,
+  let arguments = (ins HovaCuda_Tile:$tile,
                        Arg<HovaCuda_F32Matrix, "", [MemWrite]>:$target,
                        Index:$row, Index:$column,
                        ConfinedAttr<I64Attr, [IntPositive]>:$width,
@@ -75,7 +73,7 @@ def HovaCuda_LoadSumsOp : HovaCuda_Op<"load_sums", [MemoryEffects<[MemRead]>]> {
   }];
   let arguments = (ins Arg<HovaCuda_F32Matrix, "", [MemRead]>:$source, Index:$row,
                        UnitAttr:$in_bounds);
-  let results = (outs HovaCuda_SummedTile:$tile);
+  let results = (outs HovaCuda_Tile:$tile);
   let assemblyFormat = [{
     $source `[` $row `]` attr-dict `:` type($source) `->` type($tile)
   }];

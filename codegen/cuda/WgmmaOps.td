@@ -19,11 +19,6 @@ include "mlir/IR/BuiltinTypes.td"
 // Tiles of a group
 //===----------------------------------------------------------------------===//
 
-def HovaCuda_Tile : Type<CPred<"::llvm::isa<::hova::TileType>($_self)">,
-                         "tile of a group", "::hova::TileType">;
-def HovaCuda_Slots : Type<CPred<"::llvm::isa<::hova::SlotsType>($_self)">,
-                          "slots of group memory", "::hova::SlotsType">;
-
 def HovaCuda_BeginProductOp
     : HovaCuda_Op<"begin_product", [AllTypesMatch<["sum", "result"]>,
                                     MemoryEffects<[MemRead, MemWrite]>]> {

@@ -61,7 +61,8 @@ def SplitReductionsPass : Pass<"hova-split-reductions", "::mlir::func::FuncOp"> 
 
     `hova.linear`, whose result may have fewer tiles than a machine has units,
     becomes `hova.linear_parts`, the sums over parts of its inner dimension, and
-    `hova.sum_parts`, which adds them.
+    `hova.sum_parts`, which adds them. Where the policy says that the kernel adds
+    them itself, it stays, with the number of its parts (`hova.added_parts`).
 
     ```mlir
     func.func @main(%x: tensor<1x20x2048xbf16>) -> tensor<1x20x512xf32> {

@@ -3,7 +3,7 @@
 //
 // Where a machine has more units than an operation, its reduction is divided:
 // each part has as many units again, and whoever reads the result merges the
-// parts in their order. What can be divided, and what it becomes, an operation
+// parts in their order; or its kernel does, and it says of how many. What can be divided, and what it becomes, an operation
 // says (SplitReductionOpInterface), and how long parts are, the target's
 // policy. Both know shapes alone, so no bit depends on who computes what.
 

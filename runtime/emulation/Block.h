@@ -146,9 +146,10 @@ static inline uint32_t shared_begin(const hova_emulated_thread *self) {
   return self->member * self->block->shared_stride;
 }
 
-/// What some threads beside each other know of all agents, with so many uses.
+/// What all threads of `first` and the `count - 1` after it that `mask` names,
+/// lane by lane, know of all agents, as a clock that so many use.
 clock_values *join_known(hova_emulated_thread *first, uint32_t count,
-                         uint32_t uses);
+                         uint32_t mask, uint32_t uses);
 
 /// Drops what a thread holds of a barrier of the cluster.
 void forget_cluster(hova_emulated_thread *self);

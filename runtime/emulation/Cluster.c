@@ -14,38 +14,6 @@
 /// Addresses of a member: its number, and one more, stands above these bits.
 #define MEMBER_BITS 32
 
-static void raise_to(uint32_t *value, uint32_t other) {
-  *value = *value < other ? other : *value;
-}
-
-static void raise_all(const block *block, clock_values *to,
-                      const clock_values *other) {
-  for (uint32_t a = 0; a < block->clocks.agents; ++a) {
-    raise_to(&to->at[a], other->at[a]);
-  }
-}
-
-clock_values *join_known(hova_emulated_thread *first, uint32_t count,
-                         uint32_t uses) {
-  block *block = first->block;
-  clock_values *joined = take_clock(&block->clocks);
-  if (!joined) {
-    lack_memory(first);
-  }
-  joined->uses = uses;
-  memcpy(joined->at, first->known->at,
-         block->clocks.agents * sizeof joined->at[0]);
-  // Threads that have met share one.
-  const clock_values *last = first->known;
-  for (uint32_t i = 1; block->member_count > 1 && i < count; ++i) {
-    if (first[i].known != last && first[i].known != first->known) {
-      raise_all(block, joined, first[i].known);
-    }
-    last = first[i].known;
-  }
-  return joined;
-}
-
 void forget_cluster(hova_emulated_thread *self) {
   if (self->left) {
     drop_clock(&self->block->clocks, self->left);
@@ -63,8 +31,8 @@ void forget_cluster(hova_emulated_thread *self) {
 /// What the thread knows, and has done itself, until now.
 static clock_values *leave_known(hova_emulated_thread *self) {
   uint32_t threads = self->block->thread_count;
-  clock_values *known = join_known(self, 1, 1);
-  raise_to(&known->at[products_of(self)], warp_of(self)->ended);
+  clock_values *known = join_known(self, 1, UINT32_MAX, 1);
+  raise_clock(&known->at[products_of(self)], warp_of(self)->ended);
   known->at[self->index] = self->time++;
   known->at[threads + self->index] = self->landed;
   return known;
@@ -90,7 +58,7 @@ void hova_emulated_cluster_arrive(hova_self *self, uint32_t place) {
   memset(met->at, 0, block->clocks.agents * sizeof met->at[0]);
   for (uint32_t i = 0; i < block->thread_count; ++i) {
     hova_emulated_thread *thread = &block->threads[i];
-    raise_all(block, met, thread->left);
+    raise_clocks(&block->clocks, met, thread->left);
     thread->met = met;
     if (thread->state == AT_CLUSTER) {
       thread->state = RUNNING;
@@ -113,8 +81,8 @@ void hova_emulated_cluster_wait(hova_self *self, uint32_t place) {
     warp_of(self)->ready &= ~(1u << self->lane);
     park(self);
   }
-  clock_values *known = join_known(self, 1, 1);
-  raise_all(block, known, self->met);
+  clock_values *known = join_known(self, 1, UINT32_MAX, 1);
+  raise_clocks(&block->clocks, known, self->met);
   drop_clock(&block->clocks, self->known);
   self->known = known;
   self->turns = 0;

@@ -120,6 +120,26 @@ void hova_emulated_turn(hova_self *self, uint32_t place) {
 // Meeting
 //===----------------------------------------------------------------------===//
 
+clock_values *join_known(hova_emulated_thread *first, uint32_t count,
+                         uint32_t mask, uint32_t uses) {
+  block *block = first->block;
+  clock_values *joined = take_clock(&block->clocks);
+  if (!joined) {
+    lack_memory(first);
+  }
+  joined->uses = uses;
+  memset(joined->at, 0, block->clocks.agents * sizeof joined->at[0]);
+  // Threads that have met share one.
+  const clock_values *last = NULL;
+  for (uint32_t i = 0; i < count; ++i) {
+    if ((mask >> i % LANES & 1) && first[i].known != last) {
+      last = first[i].known;
+      raise_clocks(&block->clocks, joined, last);
+    }
+  }
+  return joined;
+}
+
 void hova_emulated_barrier(hova_self *self, uint32_t place) {
   block *block = self->block;
   uint32_t count = block->member_threads, first = self->member * count;
@@ -132,7 +152,7 @@ void hova_emulated_barrier(hova_self *self, uint32_t place) {
   }
   // Each thread knows all others of its block, and what their waits have ended.
   hova_emulated_thread *threads = block->threads + first;
-  clock_values *known = join_known(threads, count, count);
+  clock_values *known = join_known(threads, count, UINT32_MAX, count);
   for (uint32_t i = 0; i < count; ++i) {
     hova_emulated_thread *thread = &threads[i];
     if (thread->place != place) {

@@ -41,6 +41,13 @@ void free_clocks(clock_pool *pool) {
   }
 }
 
+void raise_clocks(const clock_pool *pool, clock_values *clock,
+                  const clock_values *other) {
+  for (uint32_t a = 0; a < pool->agents; ++a) {
+    raise_clock(&clock->at[a], other->at[a]);
+  }
+}
+
 /// Whether an access of this block happened before what the thread does now.
 static bool knows(const hova_emulated_thread *self, uint32_t agent,
                   uint32_t clock) {

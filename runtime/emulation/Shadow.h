@@ -36,6 +36,12 @@ typedef struct clock_pool {
 clock_values *take_clock(clock_pool *pool);
 void drop_clock(clock_pool *pool, clock_values *clock);
 void free_clocks(clock_pool *pool);
+static inline void raise_clock(uint32_t *at, uint32_t value) {
+  *at = *at < value ? value : *at;
+}
+/// Adds what `other` knows of all agents.
+void raise_clocks(const clock_pool *pool, clock_values *clock,
+                  const clock_values *other);
 
 #define NOBODY UINT32_MAX
 /// Wrote before the launch began.

@@ -22,22 +22,8 @@ void hova_emulated_warp_sync(hova_self *self, uint32_t place,
   block *block = self->block;
   hova_emulated_thread *lanes = lanes_of(self);
   uint32_t mask = self->mask;
-  clock_values *known = take_clock(&block->clocks);
-  if (!known) {
-    lack_memory(self);
-  }
-  size_t bytes = block->clocks.agents * sizeof known->at[0];
-  memcpy(known->at, self->known->at, bytes);
-  for (uint32_t rest = mask; rest; rest &= rest - 1) {
-    const hova_emulated_thread *lane = &lanes[__builtin_ctz(rest)];
-    for (uint32_t i = 0; lane->known != self->known && i < block->clocks.agents;
-         ++i) {
-      if (known->at[i] < lane->known->at[i]) {
-        known->at[i] = lane->known->at[i];
-      }
-    }
-  }
-  known->uses = (uint32_t)__builtin_popcount(mask);
+  clock_values *known =
+      join_known(lanes, LANES, mask, (uint32_t)__builtin_popcount(mask));
   known->at[products_of(self)] = warp_of(self)->ended;
   clock_values *fenced = join_fenced(lanes, LANES, mask, known->uses);
   for (uint32_t rest = mask; rest; rest &= rest - 1) {

@@ -52,10 +52,6 @@ void learn_fenced(hova_emulated_thread *self, clock_values *known) {
   self->fenced = known;
 }
 
-static void raise(uint32_t *at, uint32_t value) {
-  *at = *at < value ? value : *at;
-}
-
 clock_values *join_fenced(hova_emulated_thread *first, uint32_t count,
                           uint32_t mask, uint32_t uses) {
   block *block = first->block;
@@ -74,14 +70,13 @@ clock_values *join_fenced(hova_emulated_thread *first, uint32_t count,
       memset(joined->at, 0, block->clocks.agents * sizeof joined->at[0]);
     }
     // Threads that have met share one.
-    for (uint32_t a = 0; thread->fenced != last && a < block->clocks.agents;
-         ++a) {
-      raise(&joined->at[a], thread->fenced->at[a]);
+    if (thread->fenced != last) {
+      last = thread->fenced;
+      raise_clocks(&block->clocks, joined, last);
     }
-    last = thread->fenced;
-    raise(&joined->at[thread->index], thread->fenced_time);
-    raise(&joined->at[block->thread_count + thread->index],
-          thread->fenced_landed);
+    raise_clock(&joined->at[thread->index], thread->fenced_time);
+    raise_clock(&joined->at[block->thread_count + thread->index],
+                thread->fenced_landed);
   }
   return joined;
 }

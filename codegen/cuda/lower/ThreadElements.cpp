@@ -217,8 +217,7 @@ void ThreadEmitter::emitBody(Block &body) {
 /// Registers of f32 hold an element each, those of a row beside each other.
 LogicalResult ThreadEmitter::emitExchange(GroupExchangeOp op) {
   Fragment held = fragment(op.getTile().getType());
-  if (held.run == 1 && held.columns.size() * kLanes ==
-                           size_t(op.getTile().getType().columns())) {
+  if (held.run == 1 && op.getTile().getType().columns() > 1) {
     // Along the row, where neighbours are held by neighbours.
     Values &exchanged = parts[op.getResult()];
     for (Value element : parts.lookup(op.getTile())) {

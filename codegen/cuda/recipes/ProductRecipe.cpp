@@ -110,23 +110,17 @@ static bool isProductSchedule(const GpuFacts &gpu, Value x,
   int64_t step = schedule.getStep(), stages = schedule.getStages();
   int64_t elements =
       stages * step * (schedule.getRows() + schedule.getColumns());
-  return canHoldSums(schedule) && schedule.getCluster() == 1 &&
-         step == boxColumns(step) && stages > 1 &&
+  return canHoldSums(schedule) && step == boxColumns(step) && stages > 1 &&
          (!schedule.getUnderWay() || fitsWarpGroups(x, schedule)) &&
          fitsGroup(gpu, elements, getElementTypeOrSelf(x));
 }
 
-/// The same of blocks of a cluster, each of which computes a part. Rows of a
-/// sum are nobody's halves.
-static bool isClusterSchedule(Operation *op, Value x,
-                              CudaScheduleAttr schedule) {
-  int64_t inner = shapeOf(x).back(), blocks = schedule.getCluster();
-  auto alone = CudaScheduleAttr::get(
-      op->getContext(), schedule.getRows(), schedule.getColumns(),
-      schedule.getRowWarps(), schedule.getColumnWarps(), schedule.getStep(),
-      schedule.getStages(), schedule.getUnderWay(), /*cluster=*/1);
-  return isProductSchedule(gpuOf(op), x, alone) &&
-         inner % (blocks * schedule.getStep()) == 0 &&
+/// Whether blocks of a cluster compute a part each. Rows of a sum are nobody's
+/// halves.
+static bool takesCluster(Operation *op, CudaScheduleAttr schedule) {
+  Value x = op->getOperand(0);
+  int64_t blocks = schedule.getCluster();
+  return shapeOf(x).back() % (blocks * schedule.getStep()) == 0 &&
          !SequenceRanges::readFrom(op) &&
          llvm::none_of(op->getUsers(), isColumnSlice) &&
          canAddParts(gpuOf(op), schedule, getElementTypeOrSelf(x));
@@ -197,13 +191,9 @@ struct ProductRecipe
                : scheduleProduct(gpuOf(op), x, rows, inner, shape.back());
   }
   bool takesSchedule(Operation *op, CudaScheduleAttr schedule) const {
-    Value x = op->getOperand(0);
-    if (scalingOf(op)) {
-      return false;
-    }
-    return schedule.getCluster() == 1
-               ? isProductSchedule(gpuOf(op), x, schedule)
-               : isClusterSchedule(op, x, schedule);
+    return !scalingOf(op) &&
+           isProductSchedule(gpuOf(op), op->getOperand(0), schedule) &&
+           (schedule.getCluster() == 1 || takesCluster(op, schedule));
   }
   bool takesBefore(Operation *op, int64_t columns) const {
     Value x = cast<LinearOp>(op).getX();
@@ -297,7 +287,8 @@ struct LinearPartsRecipe
                            shape.back(), shape.front());
   }
   bool takesSchedule(Operation *op, CudaScheduleAttr schedule) const {
-    return isProductSchedule(gpuOf(op), op->getOperand(0), schedule);
+    return isProductSchedule(gpuOf(op), op->getOperand(0), schedule) &&
+           schedule.getCluster() == 1;
   }
   Grid getGrid(Operation *op, CudaScheduleAttr schedule) const {
     return gridOfProducts(op, schedule);
@@ -367,7 +358,8 @@ struct ProjectTokensRecipe
   }
   bool takesSchedule(Operation *op, CudaScheduleAttr schedule) const {
     return isProductSchedule(gpuOf(op), op->getOperand(0), schedule) &&
-           schedule.getColumnWarps() == 1 && !schedule.getUnderWay();
+           schedule.getColumnWarps() == 1 && !schedule.getUnderWay() &&
+           schedule.getCluster() == 1;
   }
   Grid getGrid(Operation *op, CudaScheduleAttr schedule) const {
     return gridOfProducts(op, schedule);

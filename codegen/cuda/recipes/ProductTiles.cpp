@@ -189,11 +189,16 @@ CudaScheduleAttr scheduleScaledProduct(const GpuFacts &gpu, Type element,
 // Parts
 //===----------------------------------------------------------------------===//
 
+/// Of a block's sums, in f32, as a box has them.
+static int64_t bytesOfSums(int64_t rows, int64_t columns) {
+  return rows * columns * int64_t(sizeof(float));
+}
+
 bool canAddParts(const GpuFacts &gpu, CudaScheduleAttr schedule, Type element) {
   int64_t rows = schedule.getRows(), columns = schedule.getColumns();
   int64_t ring = schedule.getStages() * schedule.getStep() * (rows + columns) *
                  element.getIntOrFloatBitWidth() / 8;
-  int64_t sums = rows * boxColumns(columns) * kBankBytes;
+  int64_t sums = bytesOfSums(rows, boxColumns(columns));
   return gpu.hasClusters &&
          rows % (schedule.getCluster() * schedule.warps()) == 0 &&
          columns % kLanes == 0 && ring + sums <= gpu.groupBytes;
@@ -216,7 +221,7 @@ bestInCluster(const GpuFacts &gpu, const ProductSize &size) {
   }
   const ProductTile &tile = chooseTile(gpu, size, tiles);
   BlockWork sum;
-  sum.addClusterSum(double(tile.rows * tile.columns * kBankBytes),
+  sum.addClusterSum(double(bytesOfSums(tile.rows, tile.columns)),
                     double(size.parts));
   return {scheduleTile(tile, size.element, size.inner, size.parts),
           cyclesOf(gpu, tile, size) + sum.cycles(/*isAlone=*/true)};

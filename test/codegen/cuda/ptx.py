@@ -1,6 +1,7 @@
 # ===- ptx.py - PTX in NumPy ----------------------------------------------------=== #
 # SPDX-License-Identifier: Apache-2.0
-"""An interpreter of the PTX that kernels become, after LLVM's back end; what sm_90a adds is in ptx_products.py.
+"""An interpreter of the PTX that kernels become, after LLVM's back end; what sm_90a
+adds is in ptx_products.py, and of clusters in ptx_memory.py.
 
 All blocks of a grid run at once: a register of a warp is an array of blocks x 32 lanes.
 Fragments are written from the tables of the PTX ISA, not from the compiler, and the sums of
@@ -22,7 +23,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 from ptx_code import KINDS, Fault, Instruction, check, constant, names_of, parse
-from ptx_memory import Copies, Copy, LaunchOrder, Marks, Meetings, Threads, in_runs, threads_of
+from ptx_memory import Copies, Copy, LaunchOrder, Marks, Meetings, Threads, WarpClusters, in_runs, threads_of
 from ptx_products import Products, WarpProducts, check_groups
 from ptx_numbers import (BOUNDS, add_as, add_in_order, approximated, bf16_of_float, divided, f16_of_float, float_of_bf16, float_of_f16, flushed, fused, largest,
                          smallest)
@@ -33,7 +34,6 @@ ALL_LANES = 0xFFFFFFFF  # the mask of a whole warp
 MOST_TURNS = 200  # of loops that a warp takes; kernels of tests take fewer by far
 NOWHERE = 2**62  # after every address
 SPACE = 40  # an address of global memory: number of the buffer above, byte below
-MEMBER = 24  # of shared memory of a cluster: rank of the block, and one more, above
 
 
 def first_of_each(ordered: np.ndarray) -> np.ndarray:
@@ -153,7 +153,7 @@ class Grid:
         return sum(n for (_, k, w), n in self.counts.items() if (k, w) == (kind, which))
 
 
-class Warp(WarpProducts):
+class Warp(WarpProducts, WarpClusters):
     """Registers and position of 32 threads of each block."""
 
     def __init__(self, grid: Grid, number: int):
@@ -378,32 +378,6 @@ class Warp(WarpProducts):
         rows = self.runs_of(place if mask is self.everybody else np.where(mask, place, 0), count)
         self.grid.marks.read(s, rows[mask], count // self.grid.cell, self.those(mask), needs_value=True, together=kind == "ldmatrix")
         return in_runs(self.grid.shared, count)[rows]
-
-    def do_barrier(self, s: Instruction, mask: np.ndarray) -> None:
-        """Where clusters meet, threads arrive: what they did before is known to all who have waited."""
-        check(s.op == "barrier.cluster.arrive.aligned", f"{s.op} is not known")
-        check(mask.all() and not self.arrived, f"{s.place}: {s.op} of some blocks alone, or again")
-        self.arrived = True
-
-    def do_mapa(self, s: Instruction, mask: np.ndarray) -> None:
-        """The address of a place of shared memory in a block of the cluster."""
-        check(s.op == "mapa.shared::cluster.u32", f"{s.op} is not known")
-        rank = spread(self.get(s.operands[2], np.uint32), mask.shape)
-        check((rank[mask] < self.grid.cluster).all(), f"{s.place}: {s.op} of a block that the cluster does not have")
-        self.set(s.operands[0], self.get(s.operands[1], np.uint32) | rank + np.uint32(1) << np.uint32(MEMBER), mask)
-
-    def read_cluster(self, s: Instruction, text: str, count: int, mask: np.ndarray) -> np.ndarray:
-        """Bytes of shared memory of a block of the cluster, the same for all threads of a block."""
-        check(not self.arrived, f"{s.place}: {s.op} between arriving where clusters meet and waiting")
-        grid, address = self.grid, self.address(text)
-        rank, place = (address >> MEMBER) - 1, address & (2**MEMBER - 1)
-        check(((rank >= 0) & (place % count == 0) & (place + count <= grid.shared_bytes))[mask].all(), f"{s.place}: {s.op} misaligned or out of bounds")
-        if grid.is_counted:
-            self.count_wavefronts(s, place, count, mask, "shared")
-        blocks = grid.block + (rank - grid.ids[2] % grid.cluster) * grid.sizes[0] * grid.sizes[1]
-        rows = np.where(mask, (blocks * grid.held + place) // count, 0)
-        grid.marks.read_remote(s, rows[mask], count // grid.cell, self.those(mask))
-        return in_runs(grid.shared, count)[rows]
 
     # Statements ----------------------------------------------------------------
 

@@ -19,6 +19,7 @@ LANE_BITS, WARP_AT, TOGETHER, SEVERAL, TIME_AT = 0xFFFFFFFF, 32, 1 << 37, 1 << 3
 WARP_BITS = 31 << WARP_AT
 WHO = SEVERAL | WARP_BITS | LANE_BITS
 NO_BLOCK, ANY_BLOCK = 0, -1
+MEMBER = 24  # an address in shared memory of a cluster: rank of the block, and one more, above
 
 
 def in_runs(memory: np.ndarray, count: int) -> np.ndarray:
@@ -299,3 +300,35 @@ class Copies:
 
     def all_committed(self) -> bool:
         return all((copy.groups < self.committed[copy.threads.blocks, copy.threads.lanes][:, 0]).all() for copy in self.under_way)
+
+
+class WarpClusters:
+    """The part of a warp that meets its cluster and reads its memory (mixed into ptx.Warp)."""
+
+    arrived: bool
+
+    def do_barrier(self, s: Instruction, mask: np.ndarray) -> None:
+        """Where clusters meet, threads arrive: what they did before is known to all who have waited."""
+        check(s.op == "barrier.cluster.arrive.aligned", f"{s.op} is not known")
+        check(mask.all() and not self.arrived, f"{s.place}: {s.op} of some blocks alone, or again")
+        self.arrived = True
+
+    def do_mapa(self, s: Instruction, mask: np.ndarray) -> None:
+        """The address of a place of shared memory in a block of the cluster."""
+        check(s.op == "mapa.shared::cluster.u32", f"{s.op} is not known")
+        rank = np.broadcast_to(self.get(s.operands[2], np.uint32), mask.shape)
+        check((rank[mask] < self.grid.cluster).all(), f"{s.place}: {s.op} of a block that the cluster does not have")
+        self.set(s.operands[0], self.get(s.operands[1], np.uint32) | rank + np.uint32(1) << np.uint32(MEMBER), mask)
+
+    def read_cluster(self, s: Instruction, text: str, count: int, mask: np.ndarray) -> np.ndarray:
+        """Bytes of shared memory of a block of the cluster, the same for all threads of a block."""
+        check(not self.arrived, f"{s.place}: {s.op} between arriving where clusters meet and waiting")
+        grid, address = self.grid, self.address(text)
+        rank, place = (address >> MEMBER) - 1, address & (2**MEMBER - 1)
+        check(((rank >= 0) & (place % count == 0) & (place + count <= grid.shared_bytes))[mask].all(), f"{s.place}: {s.op} misaligned or out of bounds")
+        if grid.is_counted:
+            self.count_wavefronts(s, place, count, mask, "shared")
+        blocks = grid.block + (rank - grid.ids[2] % grid.cluster) * grid.sizes[0] * grid.sizes[1]
+        rows = np.where(mask, (blocks * grid.held + place) // count, 0)
+        grid.marks.read_remote(s, rows[mask], count // grid.cell, self.those(mask))
+        return in_runs(grid.shared, count)[rows]
